@@ -19,9 +19,9 @@ from judging import kinds, prompts
 from judging.judges import Question, Reader, Store, Text
 from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
 from judging.judges.spending import AskingEndedError, SpendingLimitError
+from judging.practice import findings as f
 from judging.practice import injection
 from judging.practice.board.answers import Answers
-from judging.practice.findings import Ended
 from judging.practice.meter import Meter
 from judging.practice.ranking.ending import Stop, too_few
 from judging.practice.ranking.links import ask_first, links_first
@@ -288,14 +288,14 @@ class Tournament:
     def stopped(self) -> Any:
         """Why no more was asked."""
         if self.stop is not None:
-            return Ended("partial", str(self.stop), 0, False, 0)
+            return f.Ended("partial", str(self.stop), 0, False, 0)
         if not self.budget:
-            return Ended("offline", "", 0, False, 0)
+            return f.Ended("offline", "", 0, False, 0)
         if not self.more:
-            return Ended("both orders", "", self.budget, False, 0)
+            return f.Ended("both orders", "", self.budget, False, 0)
         if not self.both and not self.new.any():
-            return Ended("one order", "", self.budget, False, self.more)
-        return Ended("budget", "", self.budget, self.asked > self.budget, self.more)
+            return f.Ended("one order", "", self.budget, False, self.more)
+        return f.Ended("budget", "", self.budget, self.asked > self.budget, self.more)
 
     @property
     def possible(self) -> Mask:

@@ -27,20 +27,13 @@ from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.judges.asking import Undecided
+from judging.practice import findings as f
 from judging.practice.board import length as lengths
 from judging.practice.board.answers import read_answers
 from judging.practice.board.asking import Tournament
 from judging.practice.board.clusters import Clustered
 from judging.practice.board.errors import Errors, kind_of, require_prompts, told, with_errors
 from judging.practice.board.length import controlled
-from judging.practice.findings import (
-    FewNear,
-    LengthEffect,
-    LengthWinner,
-    Near,
-    Neighbours,
-    NotApart,
-)
 from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.findings import Found, of_a_fit
@@ -287,12 +280,12 @@ class Leaderboard:
     def _not_apart(self) -> list[Any]:
         """Which neighbours in the ranking are not told apart."""
         close = [
-            Neighbours(words.short(one), words.short(other))
+            f.Neighbours(words.short(one), words.short(other))
             for one, other in pairwise(self.plain.ranking())
             if self.plain.prob_better(one, other) < self.level
         ]
         shown, more = tuple(close[:SHOWN]), max(len(close) - SHOWN, 0)
-        return [NotApart(100 * self.level, shown, more)] if close else []
+        return [f.NotApart(100 * self.level, shown, more)] if close else []
 
     def _on_length(self) -> list[Any]:
         """What length control did, and what to be wary of in it."""
@@ -301,13 +294,13 @@ class Leaderboard:
         size, se = self.equal.covariate
         half = self.equal.quantile(self.level) * se
         case = "some" if size else "none"
-        found: list[Any] = [LengthEffect(case, lengths.METHOD, size, size - half, size + half)]
+        found: list[Any] = [f.LengthEffect(case, lengths.METHOD, size, size - half, size + half)]
         first, there = (tuple(sorted(map(str, on_top(f)))) for f in (self.plain, self.equal))
         if first != there:
-            found.append(LengthWinner(first, there))
+            found.append(f.LengthWinner(first, there))
         if few := lengths.few_near(self.found, self.plain.items):
-            near = tuple(Near(str(name), count) for name, count in few.items())
-            found.append(FewNear(near[:SHOWN], max(len(near) - SHOWN, 0)))
+            near = tuple(f.Near(str(name), count) for name, count in few.items())
+            found.append(f.FewNear(near[:SHOWN], max(len(near) - SHOWN, 0)))
         return found
 
     def _repr_html_(self) -> str:

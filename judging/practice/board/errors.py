@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from judging.practice import findings as f
 from judging.practice.board.clusters import clustered
-from judging.practice.findings import FewClusters, MadeOf
 from judging.practice.reading.forms import FEWEST_CLUSTERS, Columns
 from poe.arrays import Indices
 from poe.errors import ComparisonError
@@ -79,12 +79,12 @@ def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
     """What the intervals are made of, and whether there are too few prompts to cluster on."""
     name, values = columns.cluster_name, _count(columns)
     if _by_prompt(fitted, columns, kind):
-        return [MadeOf("prompt", name, values)]
+        return [f.MadeOf("prompt", name, values)]
     if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
-        return [MadeOf("expert", "", 0)]
-    found: list[Any] = [MadeOf("pair" if kind == "pair" else "vote", "", 0)]
+        return [f.MadeOf("expert", "", 0)]
+    found: list[Any] = [f.MadeOf("pair" if kind == "pair" else "vote", "", 0)]
     if 0 < values < FEWEST_CLUSTERS:
-        found.append(FewClusters("one" if values == 1 else "few", name, values))
+        found.append(f.FewClusters("one" if values == 1 else "few", name, values))
     return found
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import t as student
 
-from judging.practice.findings import Beyond, Sure
+from judging.practice import findings as f
 from judging.practice.ranking.readings import HARDLY, drowned, two_digits
 from poe.errors import name_some
 
@@ -127,7 +127,7 @@ def check(
         p = 0.5
     else:
         p = float(student.cdf(gap / error, freedom)) if error else 0.5 + 0.5 * float(np.sign(gap))
-    found = partial(Gate, wanted=wanted, p=p, sure=Sure(wanted, p, apart["win_rate"]), level=sure)
+    found = partial(Gate, wanted=wanted, p=p, sure=f.Sure(wanted, p, apart["win_rate"]), level=sure)
     if (share := drowned(fit, board.level)) >= HARDLY and max(p, 1.0 - p) >= sure:
         return found("open", "place, judge" if board.judged else "place", share=share)
     if p >= sure:
@@ -148,6 +148,6 @@ def _beyond(board: Leaderboard, more: int, left: float) -> Any:
         return None
     said, prompts = f"{left:,.0f}" if left else "none", board.found.cluster
     if prompts is None:
-        return Beyond("answers", said, None)
+        return f.Beyond("answers", said, None)
     each = len(board.comparisons) / len(np.unique(prompts))
-    return Beyond("prompts", said, two_digits(math.ceil((more - left) / each)))
+    return f.Beyond("prompts", said, two_digits(math.ceil((more - left) / each)))

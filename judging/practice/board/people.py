@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judging.practice.findings import PeopleDecide, Stray
+from judging.practice import findings as f
 from judging.practice.reading.forms import Columns
 from judging.practice.trust.scale import estimate
 from poe.arrays import Floats, Indices
@@ -94,15 +94,15 @@ def decide(judge: Columns, people: Columns, level: float) -> Any:
     human = matched(judge, people)
     asked = {key for key, _ in keys(judge)}
     count = sum(key not in asked for key, _ in keys(people))
-    stray = Stray(count, len(people.p)) if count else None
+    stray = f.Stray(count, len(people.p)) if count else None
     both = np.isfinite(human) & (human != 0.5) & (judge.p != 0.5)
     if both.sum() < FEWEST:
-        return PeopleDecide("few", None, int(both.sum()), stray)
+        return f.PeopleDecide("few", None, int(both.sum()), stray)
     hit = (human[both] > 0.5) == (judge.p[both] > 0.5)
     prompts = _numbers(judge)[both]
     rate = estimate(np.zeros(len(hit)), hit.astype(float), cluster=prompts, level=level)
     found = Rate(rate.value, max(rate.low, 0.0), min(rate.high, 1.0))
-    return PeopleDecide("some", found, len(hit), stray)
+    return f.PeopleDecide("some", found, len(hit), stray)
 
 
 def _numbers(columns: Columns) -> Indices:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from judging import metrics
 from judging.errors import InvalidDataError
-from judging.practice.findings import Moved, MovedText, NewAndGone, Spearman
+from judging.practice import findings as f
 from judging.practice.reading.tables import as_name, as_number, find_column, read_table
 from judging.practice.sentences import say_all
 from poe.arrays import Floats, Mask
@@ -50,21 +50,21 @@ class Changes:
         """What a reader should know."""
         moved = self.table[self.table["moved"]]
         texts = [
-            MovedText(row.name, row.rank, row.rank_before)
+            f.MovedText(row.name, row.rank, row.rank_before)
             for row in moved.head(NAMED).itertuples(index=False)
         ]
         found: list[Any] = [
-            Moved(
+            f.Moved(
                 "some" if len(moved) else "none",
                 len(moved),
                 len(self.table),
                 tuple(texts),
                 max(len(moved) - NAMED, 0),
             ),
-            Spearman(self.spearman, self.low, self.high),
+            f.Spearman(self.spearman, self.low, self.high),
         ]
         if self.added or self.gone:
-            found.append(NewAndGone(len(self.added), len(self.gone)))
+            found.append(f.NewAndGone(len(self.added), len(self.gone)))
         return found
 
     def __repr__(self) -> str:

@@ -15,30 +15,7 @@ import numpy as np
 
 from judging import kinds
 from judging.judges.asking import NEITHER
-from judging.practice.findings import (
-    Agrees,
-    Best,
-    Comparisons,
-    Correlation,
-    Cost,
-    InRuns,
-    Judge,
-    Known,
-    Length,
-    Mass,
-    NoBetterThanACoin,
-    Note,
-    OneLabel,
-    Orders,
-    Partial,
-    Refused,
-    Settled,
-    Silent,
-    Stopped,
-    Unit,
-    Unknown,
-    Why,
-)
+from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.fragile import Fragility
 from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
@@ -75,7 +52,7 @@ class Found(NamedTuple):
     def sentences(self, thing: str, answer: str) -> list[str]:
         """The verdict in one, and each of the others."""
         verdict = say_all(self.verdict, thing, answer)
-        more = say_all([*self.more, *(Note(say(note)) for note in self.notes)], thing, answer)
+        more = say_all([*self.more, *(f.Note(say(note)) for note in self.notes)], thing, answer)
         return [*([" ".join(verdict)] if verdict else []), *more]
 
 
@@ -87,18 +64,18 @@ def findings(one: Ranking) -> Found:
     advice = verdict(one)
     found: list[Any] = [advice]
     if one.stop is not None and one.stop.kind == "rule":
-        found.insert(0, Known(one.stopped_because))
-    found += [Partial()] if one.partial else []
+        found.insert(0, f.Known(one.stopped_because))
+    found += [f.Partial()] if one.partial else []
     found += _standing(one.fit, one.level, refused=advice.state == "not by this judge")
-    found += _people(one, told=isinstance(advice.why, NoBetterThanACoin))
+    found += _people(one, told=isinstance(advice.why, f.NoBetterThanACoin))
     answers = [answer.mass for answer in judged_of(one).answers] if one.judged else []
     more: list[Any] = []
     if one.stop is not None:
-        more.append(Stopped(one.stop.kind, one.stopped_because))
+        more.append(f.Stopped(one.stop.kind, one.stopped_because))
     more += [unit(one.fit), position(one.fit, one.level)]
     if answers:
         labels = tuple(judged_of(one).prompt.labels)
-        more.append(Mass(labels, float(np.median(answers)), min(answers)))
+        more.append(f.Mass(labels, float(np.median(answers)), min(answers)))
     if agreement := agreement_of(one):
         more.append(agreement)
     more += [one.fragility] if one.fragility is not None else []
@@ -107,44 +84,46 @@ def findings(one: Ranking) -> Found:
 
 def judges(rankings: Sequence[Ranking]) -> Any:
     """All of them, each once."""
-    return Judge(tuple(dict.fromkeys(map(judge_name, rankings))))
+    return f.Judge(tuple(dict.fromkeys(map(judge_name, rankings))))
 
 
 def _standing(fit: Fit, level: float, *, refused: bool) -> list[Any]:
     """Who is best, unless nobody is to decide by this; and how much of the order is settled."""
     share = settled_share(fit, level)
     # Unlike a probability, a share that is counted can be none and all.
-    settled = Settled({0.0: "none", 1.0: "all"}.get(share, "some"), share, level)
+    settled = f.Settled({0.0: "none", 1.0: "all"}.get(share, "some"), share, level)
     if refused:
         return [settled]
     equal, n = on_top(fit), len(fit.items)
     if len(equal) > 1:
-        return [Best("shared", some(equal, n), n, None), settled]
+        return [f.Best("shared", some(equal, n), n, None), settled]
     p = fit.prob_top_set(1)
     case = "sure" if p >= 0.9 else "probable" if p >= 0.5 else "leads"
-    return [Best(case, some(equal, n), n, p), settled]
+    return [f.Best(case, some(equal, n), n, p), settled]
 
 
 def _people(one: Ranking, *, told: bool) -> list[Any]:
     """How far people agree; told : the advice has said how often."""
     if one.trust is not None:
-        return [found for found in one.trust.findings() if not (told and isinstance(found, Agrees))]
+        return [
+            found for found in one.trust.findings() if not (told and isinstance(found, f.Agrees))
+        ]
     if one.gold or one.choices:
         return [untold(one.fit, People(one.gold, one.choices))]
-    return [Unknown()]
+    return [f.Unknown()]
 
 
 def agreement_of(one: Ranking) -> Any:
     """`Ranking.agreement`; None too where all texts have the same score."""
     found = one.agreement()
-    return None if found is None or np.isnan(found[0]) else Correlation(*found)
+    return None if found is None or np.isnan(found[0]) else f.Correlation(*found)
 
 
 def cost(rankings: Sequence[Ranking]) -> Any:
     """What all of them took."""
     judged = [judged_of(one) for one in rankings]
     calls, new = sum(len(one.pairs) for one in judged), sum(one.new for one in judged)
-    return Cost(
+    return f.Cost(
         calls,
         new,
         max(calls - new, 0),
@@ -155,25 +134,25 @@ def cost(rankings: Sequence[Ranking]) -> Any:
 
 def notes(rankings: Sequence[Ranking]) -> list[Any]:
     """What must be said of the judges, and what a reader should know, each once."""
-    orders = [note for one in rankings for note in one.notes if isinstance(note, Orders)]
+    orders = [note for one in rankings for note in one.notes if isinstance(note, f.Orders)]
     apart = len(rankings) > 1 and bool(orders)
     every = (
         [
             *kinds.cautions(judged_of(one).judge.specification),
             *_refusals(one),
-            *(note for note in one.notes if not (apart and isinstance(note, Orders))),
+            *(note for note in one.notes if not (apart and isinstance(note, f.Orders))),
         ]
         for one in rankings
     )
     found = list(dict.fromkeys(chain(*every)))
     if apart:
-        found.append(InRuns(sum(each.orders == "both" for each in orders), len(orders)))
+        found.append(f.InRuns(sum(each.orders == "both" for each in orders), len(orders)))
     for judge in dict.fromkeys(map(judge_name, rankings)):
         r = along_length(one for one in rankings if judge_name(one) == judge)
-        found += [] if r is None else [Length("longer" if r > 0 else "shorter", judge, r)]
+        found += [] if r is None else [f.Length("longer" if r > 0 else "shorter", judge, r)]
     answers = [answer for one in rankings for answer in judged_of(one).answers if not answer.draws]
     bare = sum(map(shows_one_label, answers))
-    return [*found, *([OneLabel(bare, len(answers))] if bare else [])]
+    return [*found, *([f.OneLabel(bare, len(answers))] if bare else [])]
 
 
 def shows_one_label(answer: Answer) -> bool:
@@ -185,21 +164,21 @@ def _refusals(one: Ranking) -> list[Any]:
     """What the judge would not answer; an answer that named neither text is no refusal."""
     found: list[Any] = []
     if one.left_out:
-        texts = tuple(Why(name, why) for name, why in one.left_out.items())
+        texts = tuple(f.Why(name, why) for name, why in one.left_out.items())
         copies = sum(original in one.left_out for original in one.copies.values())
         refused = any(text.why != NEITHER for text in texts)
-        found.append(Silent(texts[:LEFT_OUT], max(len(texts) - LEFT_OUT, 0), copies, refused))
+        found.append(f.Silent(texts[:LEFT_OUT], max(len(texts) - LEFT_OUT, 0), copies, refused))
     if own := judged_of(one).refused:
         first, second, why = own[0]
         refused = any(each != NEITHER for *_, each in own)
-        found.append(Refused(len(own), first.id, second.id, why, refused))
+        found.append(f.Refused(len(own), first.id, second.id, why, refused))
     return found
 
 
 def unit(fit: Fit) -> Any:
     """What a score is in."""
     one, two = probability(fit, np.array([1.0, 2.0])).tolist()
-    return Unit(isinstance(fit.expert, BradleyTerry), one, two)
+    return f.Unit(isinstance(fit.expert, BradleyTerry), one, two)
 
 
 # Of a fit of comparisons that exist, or of a leaderboard ----------------------------------------
@@ -230,5 +209,5 @@ def of_a_fit(
     more += [] if fragile is None else [fragile]
     more += [position(fit, level)] if in_order else []
     answers = fit.comparisons.p[fit.real]
-    more.append(Comparisons(len(answers), int((answers == 0.5).sum())))
+    more.append(f.Comparisons(len(answers), int((answers == 0.5).sum())))
     return Found(verdict, [*more, unit(fit), *(errors if known else [])], [])

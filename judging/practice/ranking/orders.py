@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from judging.practice.findings import OrderErrors, Orders
+from judging.practice import findings as f
 from poe.choose.orders import Decision
 
 __all__ = ["orders_of"]
@@ -22,5 +22,5 @@ def orders_of(decision: Decision) -> Any:
     least = decision.ratio * (1.0 + decision.c) / max(1.0 + nearest, 1e-9)
     surely = decision.reason == "place" and nearest < 0.0 and least >= WORTH
     case = "place, perhaps" if decision.reason == "place" and not surely else decision.reason
-    errors = OrderErrors(decision.c, decision.se)
-    return Orders(case, decision.orders, errors, min(least, MOST) if surely else None)
+    errors = f.OrderErrors(decision.c, decision.se)
+    return f.Orders(case, decision.orders, errors, min(least, MOST) if surely else None)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judging.machine import write
-from judging.practice.findings import Known, NoLabel, Note, Unit
+from judging.practice import findings as f
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
@@ -51,7 +51,7 @@ BOARD = 250  # rows of a page on comparisons that exist
 MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
-ADVICE = (Advice, Known)  # printed in bold
+ADVICE = (Advice, f.Known)  # printed in bold
 LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
 
 
@@ -149,8 +149,8 @@ def board(
         left = ["…", f"{len(rows) - BOARD:,} more", *[""] * (len(rows[0]) - 2)]
         rows = [*rows[: BOARD - 50], left, *rows[-50:]]
     known = [] if rates is None else words.matrix(rates)
-    unit = [one for one in found.more if isinstance(one, Unit)]
-    rest = [one for one in found.more if not isinstance(one, Unit)]
+    unit = [one for one in found.more if isinstance(one, f.Unit)]
+    rest = [one for one in found.more if not isinstance(one, f.Unit)]
     whole = findings.Found([], rest, found.notes)
     drawn = table if "low" in table else table[:0]
     shown = drawn.iloc[_ends(len(drawn))]
@@ -229,8 +229,8 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
 def _notes(rankings: Sequence[Ranking]) -> list[str]:
     notes = findings.notes(rankings)
     if ties := sum(judged_of(one).ties for one in rankings):
-        notes.append(NoLabel(ties))
-    return say_all(Note(say(note)) for note in notes)
+        notes.append(f.NoLabel(ties))
+    return say_all(f.Note(say(note)) for note in notes)
 
 
 def _orders(calls: int, pairs: int, n_items: int) -> str:

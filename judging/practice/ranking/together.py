@@ -21,15 +21,7 @@ from scipy.stats import norm
 from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
-from judging.practice.findings import (
-    Alike,
-    ByAll,
-    NoPanel,
-    NotFollowing,
-    Pairwise,
-    TwoJudges,
-    Weak,
-)
+from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, names_of_judges
 from poe.errors import ComparisonError, NotConvergedError
@@ -105,9 +97,9 @@ class Together:
 
     def findings(self) -> list[Any]:
         """What a reader should know."""
-        found: list[Any] = [Pairwise(tuple(TwoJudges(*one) for one in self.agreements()[:3]))]
+        found: list[Any] = [f.Pairwise(tuple(f.TwoJudges(*one) for one in self.agreements()[:3]))]
         if self.fit is None:
-            return [*found, NoPanel(self.why)]
+            return [*found, f.NoPanel(self.why)]
         order = np.argsort(-self.fit.scores, kind="stable")[:2]
         spread = self.fit.covariance
         gap = float(self.fit.scores[order[0]] - self.fit.scores[order[1]])
@@ -116,10 +108,10 @@ class Together:
         best, second = (self.fit.items[k] for k in order)
         equal = tuple(on_top(self.fit))
         case = "best" if len(equal) == 1 else "shared"
-        found.append(ByAll(case, equal, best, second, float(ndtr(gap / error))))
+        found.append(f.ByAll(case, equal, best, second, float(ndtr(gap / error))))
         if weak := _weak(self.fit):
-            found.append(Weak(tuple(weak)))
-        return [*found, Alike()]
+            found.append(f.Weak(tuple(weak)))
+        return [*found, f.Alike()]
 
     def _scores(self) -> np.ndarray:
         """(K, N) of the texts that all judges ranked, each judge's own."""
@@ -146,7 +138,7 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
         except (PanelError, ComparisonError, NotConvergedError) as error:
             why = str(error).rstrip(".")
         if fit is not None and len(own) == 2 and _weak(fit):
-            fit, why = None, NotFollowing()
+            fit, why = None, f.NotFollowing()
         panels.append(Together(attribute, name, fit, names, tuple(own), own[0].level, why))
     return panels
 

@@ -27,17 +27,7 @@ from scipy.special import chdtri, ndtr, ndtri
 
 from judging import kinds
 from judging.cost import Price
-from judging.practice.findings import (
-    Decided,
-    Drowned,
-    FewLabels,
-    NoBetterThanACoin,
-    Odds,
-    Open,
-    Some,
-    Takes,
-    Tie,
-)
+from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.readings import HARDLY, drowned, two_digits
 from judging.practice.trust.needed import needed
@@ -112,24 +102,24 @@ def of_fit(
     equal, n = on_top(fit), len(fit.items)
     if len(equal) == 1 and fit.prob_top_set(1) >= level:
         if people is not None or not by_judge:
-            return Advice("decide", Decided("checked", equal[0], None))
+            return Advice("decide", f.Decided("checked", equal[0], None))
         few = needed(level=level).scores
         case = "unchecked" if few < n else "unchecked, few"
-        return Advice("decide", Decided(case, equal[0], few), labels=few)
+        return Advice("decide", f.Decided(case, equal[0], few), labels=few)
     could = max(leaders(fit, level), equal, key=len)
     if len(equal) > 1:
-        tie = Tie("equal", some(equal, n))
+        tie = f.Tie("equal", some(equal, n))
     elif not _tells_apart(fit, level):
-        tie = Tie("chance, judge" if by_judge else "chance", some(could, n))
+        tie = f.Tie("chance, judge" if by_judge else "chance", some(could, n))
     else:
-        tie = Tie("close", some(could, n))
+        tie = f.Tie("close", some(could, n))
     odds = tuple(_odds(fit, level, left, rest, takes)) if left else ()
     if not odds:
-        return Advice("alike", Open("over", tie, len(could), ()))
+        return Advice("alike", f.Open("over", tie, len(could), ()))
     if odds[-1].chance < HOPELESS and not partial:
-        return Advice("alike", Open("hopeless", tie, len(could), odds[-1:]))
+        return Advice("alike", f.Open("hopeless", tie, len(could), odds[-1:]))
     more, case = odds[0].count, "more" if len(odds) == 1 else "more or all"
-    why = Open(case, tie, len(could), odds)
+    why = f.Open(case, tie, len(could), odds)
     return Advice("ask", why, more=int(more) if np.isfinite(more) else None)
 
 
@@ -138,10 +128,10 @@ def _not_by_this(fit: Fit, level: float, people: Trust | None, *, judged: bool) 
     heard = people is not None and people.state == "agrees"
     if (share := drowned(fit, level)) >= HARDLY and not heard:
         place = "first" if fit.bias < 0 else "second"
-        return Advice("not by this judge", Drowned("judge" if judged else "table", share, place))
+        return Advice("not by this judge", f.Drowned("judge" if judged else "table", share, place))
     if people is None or people.state != "useless":
         return None
-    return Advice("not by this judge", NoBetterThanACoin(people.agreement))
+    return Advice("not by this judge", f.NoBetterThanACoin(people.agreement))
 
 
 def _label(people: Trust | None) -> Advice | None:
@@ -149,7 +139,7 @@ def _label(people: Trust | None) -> Advice | None:
     if people is None or people.state != "open":
         return None
     wanted = max(people.wanted, people.labels + 1)
-    return Advice("label", FewLabels(wanted, people.labels, people.kind), labels=wanted)
+    return Advice("label", f.FewLabels(wanted, people.labels, people.kind), labels=wanted)
 
 
 def _odds(
@@ -169,7 +159,7 @@ def _odds(
         case: Any = "rest" if count == rest else "all" if count == left else "some"
         cost = takes(int(count)) if takes is not None and np.isfinite(count) else None
         case = case if np.isfinite(count) else "endless"
-        odds.append(Odds(case, count, _chance(fit, level, count), cost))
+        odds.append(f.Odds(case, count, _chance(fit, level, count), cost))
     return odds
 
 
@@ -184,8 +174,8 @@ def leaders(fit: Fit, level: float) -> list[Any]:
 def some(could: list[Any], n: int) -> Any:
     """Some of n items, named where they are few."""
     if len(could) <= NAMED:
-        return Some("named", tuple(could), len(could), n)
-    return Some("all" if len(could) == n else "some", (), len(could), n)
+        return f.Some("named", tuple(could), len(could), n)
+    return f.Some("all" if len(could) == n else "some", (), len(could), n)
 
 
 def _tells_apart(fit: Fit, level: float) -> bool:
@@ -247,4 +237,4 @@ def _takes(one: Ranking, more: int) -> Any:
     if one.asking.price is not None:
         money = Price(*one.asking.price).of(each * more, one.judged.judge.written * more)
     unit = kinds.unit(one.judged.judge.specification)
-    return Takes(two_digits(each * more), unit, money)
+    return f.Takes(two_digits(each * more), unit, money)

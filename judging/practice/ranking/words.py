@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judging import kinds
-from judging.practice.findings import (
-    Agrees,
-    Best,
-    Intervals,
-    Known,
-    Note,
-    Refused,
-    Silent,
-    Stopped,
-    Turned,
-    Unknown,
-    Untold,
-    Verbose,
-)
+from judging.practice import findings as f
 from judging.practice.ranking import findings as found
 from judging.practice.ranking.confirmation import Confirmation
 from judging.practice.ranking.ranking import Ranking, apart, judged_of
@@ -55,9 +42,9 @@ __all__ = [
 
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 # What is shown without --verbose: the verdict, the judge, and notes that warn.
-VERDICT = (Known, Advice, Best)
-JUDGE = (Position, Agrees, Turned, Untold, Unknown)
-WARNINGS = (str, Silent, Refused)
+VERDICT = (f.Known, Advice, f.Best)
+JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown)
+WARNINGS = (str, f.Silent, f.Refused)
 
 
 # In words -------------------------------------------------------------------------------------
@@ -119,7 +106,7 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
         if verbose:
             parts += [_line(verdict), *say_all(more)]
             continue
-        ended = [each for each in more if isinstance(each, Stopped) and one.partial]
+        ended = [each for each in more if isinstance(each, f.Stopped) and one.partial]
         judge = [each for each in (*more, *verdict) if isinstance(each, JUDGE)]
         parts += [_line([each for each in verdict if isinstance(each, VERDICT)] + ended)]
         parts += [_line([found.judges([one]), *judge])]
@@ -132,14 +119,14 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
     notes, cost = found.notes(rankings), found.cost(rankings)
     if verbose:
         parts += [_line([found.judges(rankings), cost]), *lines([], notes)]
-        return "\n".join([*parts, say(Intervals())])
+        return "\n".join([*parts, say(f.Intervals())])
     warnings = [note for note in notes if isinstance(note, WARNINGS)]
-    return "\n".join([*parts, say(cost), *lines([], warnings), say(Verbose())])
+    return "\n".join([*parts, say(cost), *lines([], warnings), say(f.Verbose())])
 
 
 def lines(some: Iterable[Any], notes: Iterable[Any], thing: str = "text") -> list[str]:
     """Findings and notes, each on a line."""
-    return say_all([*some, *(Note(say(note)) for note in notes)], thing)
+    return say_all([*some, *(f.Note(say(note)) for note in notes)], thing)
 
 
 def _line(some: Iterable[Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from judging.practice.findings import Agrees, Equal, Turned, Untold, Within, Worth
+from judging.practice import findings as f
 from judging.practice.sentences import say_all
 from judging.practice.trust.agreement import Agreement, Rows, Sharpness, agreement, sharpness
 from judging.practice.trust.needed import FEWEST, needed
@@ -84,15 +84,15 @@ class Trust:
 
     def findings(self) -> list[Any]:
         """What a reader should know, the most important first."""
-        found: list[Any] = [Agrees(self.agreement, self.labels, self.kind)]
+        found: list[Any] = [f.Agrees(self.agreement, self.labels, self.kind)]
         if self.ties:
-            found.append(Equal(self.ties, self.agreement.rows + self.ties))
+            found.append(f.Equal(self.ties, self.agreement.rows + self.ties))
         if self.agreement.high < 0.5 or self.agreement.rate <= TURNED:
-            found.append(Turned("choices" if self.kind == "choices" else "scores"))
+            found.append(f.Turned("choices" if self.kind == "choices" else "scores"))
         if self.sharpness is not None:
-            found.append(Worth(self.stated, *self.sharpness.worth(self.stated)))
+            found.append(f.Worth(self.stated, *self.sharpness.worth(self.stated)))
         if self.scale is not None:
-            found.append(Within(self.scale.half, self.scale.level))
+            found.append(f.Within(self.scale.half, self.scale.level))
         return found
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ def untold(fit: Fit, people: People) -> Any:
     scores, choices = len(given), len(own.choices)
     case = "both" if scores and choices else "choices" if choices else "scores"
     case = "same" if scores > 1 and not pairs and not choices else case
-    return Untold(case, scores, choices, pairs, FEWEST)
+    return f.Untold(case, scores, choices, pairs, FEWEST)
 
 
 def _rows(
