@@ -52,6 +52,9 @@ MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
 ADVICE = (Advice, f.Known)  # printed in bold
+# What has a place of its own on the page: on top, and in the section on people.
+SHOWN = (f.Stopped, f.Unit, readings.Position, f.Mass, f.Correlation)
+BELOW = (f.Equal, f.Worth, f.Within)
 LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
 
 
@@ -278,6 +281,7 @@ def _settings(one: Ranking) -> dict[str, object]:
 def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
     table, judged, n = one.to_frame(), judged_of(one), len(one.fit.items)
+    found = findings.findings(one)
     whole = table[table["same_text_as"] == ""].reset_index(drop=True)
     shown = whole.iloc[_rows_shown(whole, one.top)]
     near, later = (
@@ -298,11 +302,13 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
         "agreement": findings.agreement_of(one),
-        "headline": _headline(findings.findings(one).verdict, thing),
+        "headline": _headline(
+            (each for each in found.verdict if not isinstance(each, BELOW)), thing
+        ),
         "trust": [] if one.trust is None else say_all(one.trust.findings(), thing),
         "human": _on_peoples_scale(one, shown),
         "to_label": ", ".join(_to_label(one)),
-        "fragility": one.fragility and say(one.fragility, thing, "answer"),
+        "more": say_all((each for each in found.more if not isinstance(each, SHOWN)), thing),
         "calibration": [words.calibrated(row) for row in readings.calibration(one)],
         "drowned": percent(share) if share >= readings.HARDLY else "",
         "ranking": _ranking_table(one, table[_original(table).isin(of)], whole["name"]),
