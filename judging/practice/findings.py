@@ -62,11 +62,18 @@ Refused = _kind("Refused", "comparisons", "first", "second", "why", "refused")
 OneLabel = _kind("OneLabel", "count", "of")  # answers that show one label only
 NoLabel = _kind("NoLabel", "count")
 OneOrder = _kind("OneOrder", "single", "of")  # comparisons, though both were wanted
+AskedNow = _kind("AskedNow", "judge", "new", "known")
+SameText = _kind("SameText", "pairs")  # answers that needed no call
+LeftOut = _kind("LeftOut", "comparisons", "which", "why")
+Unanswered = _kind("Unanswered", "systems")
 Narrow = _kind("Narrow", "rule")  # intervals, by a rule that looks at the answers
 Length = _kind("Length", "case", "judge", "r")  # the scores go with
 Orders = _kind("Orders", "case", "orders", "errors", "times")  # one or both, and why
 OrderErrors = _kind("OrderErrors", "c", "se")
 InRuns = _kind("InRuns", "both", "of")  # rankings in both orders
+
+InOrders = _kind("InOrders", "case", "both", "one")  # pairs
+Width = _kind("Width", "case", "size", "shared", "freedom")  # where that of intervals comes from
 
 # Leaderboards and fits.
 MadeOf = _kind("MadeOf", "case", "name", "values")  # the intervals

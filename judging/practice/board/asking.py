@@ -315,23 +315,19 @@ class Tournament:
         new = self.meter.calls
         notes: list[Any] = [
             *kinds.cautions(judge),
-            f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
-            f"now, {self.asked - self.equal - new:,} known already",
+            f.AskedNow(judge.get("model") or judge.get("kind"), new, self.asked - self.equal - new),
             *self.meter.notes(),
             *a.notes,
         ]
         if self.decision is not None and self.decision.reason != "unknown":
             notes.append(orders_of(self.decision))
         if self.equal:
-            notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
+            notes.append(f.SameText(self.equal))
         if self.refused:
             which, why = next(iter(self.refused.items()))
-            notes.append(
-                f"{len(self.refused):,} comparisons were left out, such as {which} ({why}); they "
-                "count as never asked, and refused ones are asked again only with --retry-refused"
-            )
+            notes.append(f.LeftOut(len(self.refused), which, why))
         if none := [str(a.systems[s]) for s in range(len(a.systems)) if s not in {*i, *j}]:
-            notes.append(f"left out, because nothing about them was answered: {', '.join(none)}")
+            notes.append(f.Unanswered(tuple(none)))
         notes += injection.notes(self.prompt, starmap(self._text, np.argwhere(a.texts != "")))
         return Columns(
             first=[a.systems[s] for s in i],

@@ -34,7 +34,6 @@ from judging.practice.ranking.words import places, signed
 from judging.practice.sentences import listed, percent, plural, say, say_all
 from judging.practice.trust.needed import needed
 from judging.quoting import csv_text
-from poe.scatter import Scatter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -236,15 +235,11 @@ def _notes(rankings: Sequence[Ranking]) -> list[str]:
     return say_all(f.Note(say(note)) for note in notes)
 
 
-def _orders(calls: int, pairs: int, n_items: int) -> str:
+def _orders(calls: int, pairs: int, n_items: int) -> Any:
     """In which orders pairs were asked, counted."""
     both, one = calls - pairs, 2 * pairs - calls
-    if not one:
-        every = pairs == n_items * (n_items - 1) // 2
-        return f"Every pair {'' if every else 'that was asked, '}was asked in both orders."
-    if not both:
-        return "Pairs were asked in one order, drawn at random."
-    return f"{both:,} pairs were asked in both orders, {one:,} in one."
+    every = "all" if pairs == n_items * (n_items - 1) // 2 else "both"
+    return f.InOrders("mixed" if both and one else "one" if one else every, both, one)
 
 
 def _sent(one: Ranking) -> str:
@@ -335,11 +330,11 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         ]
         if n <= LARGEST
         else [],
-        "basis": _basis(one),
+        "basis": say(_basis(one)),
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
         "unordered": unordered,
-        "orders": _orders(len(judged.pairs), unordered, n),
+        "orders": say(_orders(len(judged.pairs), unordered, n)),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
         "position": readings.position(one.fit, one.level),
@@ -505,36 +500,16 @@ def _original(table: pd.DataFrame) -> pd.Series:
     return table["same_text_as"].where(table["same_text_as"] != "", table["name"])
 
 
-def _scattered(scatter: Scatter) -> str:
-    """How far answers scatter: "0.6 times as far as single decisions would"."""
-    size = f"{scatter.size:.2g}"
-    if scatter.power == 1:
-        times = "" if size == "1" else f"{size} times "
-        said = f"{times}as far as single decisions would"
-    else:
-        said = f"by {size} {'logits' if scatter.power else 'in units of a difference'}"
-    if scatter.shared:
-        said += f", with errors about one pair that correlate by {scatter.shared:.2f}"
-    return said
-
-
-def _basis(one: Ranking) -> str:
+def _basis(one: Ranking) -> Any:
     """Where the width of the intervals comes from."""
     fit, scatter = one.fit, one.fit.scatter
     if fit.covariance_choice != "curvature" and scatter is not None:
-        return (
-            "Their width comes from how far the answers scatter around the scores: "
-            f"{_scattered(scatter)}. "
-            f"Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
-        )
-    if words.expert_of(one) != "Bradley-Terry":
-        return "Their width comes from the expert named above."
-    if fit.covariance_choice == "curvature" or np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all():
-        return "Their width counts every answer as one decision."
-    return (
-        "There are too few answers to tell how they scatter, so each counts as one decision, which "
-        "makes wide intervals."
-    )
+        as_one = "decisions" if f"{scatter.size:.2g}" == "1" else "times"
+        case = {0: "units", 1: as_one}.get(scatter.power, "logits")
+        return f.Width(case, scatter.size, scatter.shared, scatter.freedom)
+    decided = np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all()
+    case = "one each" if fit.covariance_choice == "curvature" or decided else "few"
+    return f.Width(case if words.expert_of(one) == "Bradley-Terry" else "expert", 1.0, 0.0, np.inf)
 
 
 def _matrix(one: Ranking) -> list[dict[str, Any]]:
