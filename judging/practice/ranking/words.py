@@ -84,12 +84,12 @@ def confirmed(one: Confirmation) -> str:
         return (
             f"Not confirmed: nothing fresh could be asked about whether {claim}, because too many "
             "of these pairs were asked before; a smaller budget, or fewer texts on top (--top), "
-            "leaves some for this."
+            "leaves some for this"
         )
     result = "Confirmed" if one.p >= 0.5 else "Not confirmed"
     return (
         f"{result} by {one.calls} fresh answers, which had no part in choosing: they alone are "
-        f"{percent(one.p)} sure that {claim} (all answers before them: {percent(one.before)})."
+        f"{percent(one.p)} sure that {claim} (all answers before them: {percent(one.before)})"
     )
 
 
