@@ -164,7 +164,7 @@ def board(
         words=whole.sentences(thing, "comparison"),
         rates=known,
         level=f"{100 * level:g}%",
-        shown=_strips(shown, ranks=len(drawn) > NAMED),
+        shown=_strips(shown, ranks=len(drawn) > NAMED) if len(shown) else [],
         scale=around([*shown["low"], *shown["high"]]) if len(shown) else None,
         unit=" ".join(say_all(unit, thing)),
         named_up_to=NAMED,

@@ -44,7 +44,7 @@ SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rat
 # What is shown without --verbose: the verdict, the judge, and notes that warn.
 VERDICT = (f.Known, Advice, f.Best)
 JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown)
-WARNINGS = (str, f.Silent, f.Refused)
+WARNINGS = (str, f.Silent, f.Refused, f.OneOrder)
 
 
 # In words -------------------------------------------------------------------------------------
