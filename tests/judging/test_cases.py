@@ -239,7 +239,7 @@ def test_who_ranks_texts_is_asked_whether_1_is_the_best(case, run):
     status, said = run(*rank, "--people", "people.csv")
     assert status == 1
     assert "is 1 your best in 'rank'?" in said
-    _, said = run(*rank, "--people", "people-score.csv")
+    _, said = run(*rank, "--verbose", "--people", "people-score.csv")
     assert "Spearman -1.00" in said
     assert "Is 1 the best in them?" in said
     table = pd.read_csv("people.csv")

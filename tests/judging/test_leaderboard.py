@@ -22,6 +22,7 @@ from judging.practice.board import Tournament, leaderboard, of_columns, read_ans
 from judging.practice.board.clusters import clustered
 from judging.practice.board.length import relative
 from judging.practice.cli import main
+from judging.practice.findings import Ended, Orders
 from poe.errors import ComparisonError
 
 
@@ -344,8 +345,8 @@ class TestOrdersAreFoundOut:
             twice = sum((k, j, i) in rows for k, i, j in rows) // 2
             pilot = asking.decision.doubled
             assert twice == (150 if orders == "both" else pilot), "singles get theirs first"
-            (note,) = [n for n in asking.columns().notes if n.startswith("Asked in")]
-            assert note.startswith(f"Asked in {orders} order")
+            (note,) = [n for n in asking.columns().notes if isinstance(n, Orders)]
+            assert note.orders == orders
 
     def test_what_was_found_out_makes_the_scores_better(self):
         """Against the truth: always one order, and a judge whose second order takes errors back."""
@@ -377,7 +378,7 @@ class TestOrdersAreFoundOut:
         table = answers([1.0, 0.0, -1.0], 10)
         few = leaderboard(table, Leaner(True), budget=12)
         assert len(few.comparisons) == 12
-        assert not any(note.startswith("Asked in") for note in few.notes)
+        assert not any(isinstance(note, Orders) for note in few.notes)
         everything = leaderboard(table, Leaner(True), budget="all")
         assert len(everything.comparisons) == 60, "both orders of thirty"
         repeats = leaderboard(table, Leaner(False), budget="all")
@@ -654,15 +655,15 @@ def test_a_board_of_a_judge_knows_what_is_left_to_ask():
     ]
     board = judging.leaderboard(rows, "demo", attribute="plainer", budget="all", orders="both")
     assert board.left == 0
-    said = board.sentences()
-    assert "every comparison was made" in said[0] or "Decide" in said[0]
-    assert said[1] == board.stopped == "Stopped: all pairs of answers were asked, in both orders."
-    assert "more comparison" not in said[0]
+    (advice, *_), (stopped, *_), _ = board.findings()
+    assert advice.state == "decide" or advice.why.case == "over"
+    assert stopped == board.stopped
+    assert (stopped.case, advice.more) == ("both orders", None)
     some = judging.leaderboard(rows, "demo", attribute="plainer", budget=8, orders="one")
     assert (len(some.found.p), some.left) == (8, 16)
-    assert "the budget of 8 comparisons is spent; 16 more can be asked" in some.sentences()[1]
+    assert some.stopped == Ended("budget", "", 8, False, 16)
     votes = judging.leaderboard(board.found.to_table())
-    assert (votes.left, votes.stopped) == (np.inf, "")
+    assert (votes.left, votes.stopped) == (np.inf, None)
 
 
 @pytest.mark.parametrize("options", [{"bias": None}, {"prior": 5.0}, {"bias": 2.0}, {}])
@@ -738,8 +739,8 @@ def test_the_leaderboard_says_why_it_stopped_and_asks_for_nothing_that_is_not_le
     assert "these answers have none left, so it takes answers to about" in said
     assert "Stopped: offline, nothing was asked." in ask("--offline")
     main(["leaderboard", "a.csv", "--judge", "demo", "--quiet", "--json", "--offline"])
-    notes = json.loads(capsys.readouterr().out)["notes"]
-    assert notes[1] == "Stopped: offline, nothing was asked."
+    found = {one["kind"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["Ended"]["case"] == "offline"
 
 
 def test_a_judge_that_fails_leaves_no_bar_open():

@@ -39,7 +39,7 @@ def test_the_terminal_shows_the_interval_of_every_score(folder, capsys):
         assert main(command) == 0
         lines = capsys.readouterr().out.splitlines()
         head = next(line for line in lines if line.startswith("rank "))
-        assert re.search(r"score +95% interval +ranks \(95%\)", head)
+        assert re.search(r"score \(logits\) +95% interval +ranks \(95%\)", head)
         rows = [line for line in lines if re.match(r" +\d+  ", line)]
         assert len(rows) == (3 if command[0] == "fit" else 4)
         assert all(INTERVAL.search(row) for row in rows)

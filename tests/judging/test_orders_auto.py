@@ -9,7 +9,9 @@ from judging import Asking
 from judging import rank as judging_rank
 from judging.judges import Store, TextJudge, prompts
 from judging.judges.spending import SpendingLimitError
-from judging.practice.ranking import words
+from judging.practice.findings import Orders
+from judging.practice.ranking.orders import orders_of
+from judging.practice.sentences import say
 from judging.question import Answer, Reader, Text
 from poe.choose.orders import Decision
 
@@ -49,8 +51,8 @@ def test_where_errors_cancel_both_orders_are_asked_and_are_better():
         assert len(found.comparisons) == CALLS
         pairs = {tuple(pair) for pair in found.comparisons.pairs.tolist()}
         assert np.mean([pair[::-1] in pairs for pair in pairs]) > 0.9
-        (told,) = [note for note in found.notes if "both orders" in note]
-        assert f"correlate by {found.decision.c:+.2f}" in told
+        (told,) = [note for note in found.notes if isinstance(note, Orders)]
+        assert (told.orders, told.errors.c) == ("both", found.decision.c)
         auto.append(error(found, judge))
         one.append(error(rank(judge, "one", seed=seed), judge))
     assert np.mean(auto) < 0.5 * np.mean(one)
@@ -69,7 +71,7 @@ def test_a_budget_without_room_for_a_pilot_is_spent_in_one_order(calls, texts):
     assert found.decision.reason == "unknown"
     assert not found.both_orders
     assert len(found.comparisons) == calls
-    assert not any("orders" in note for note in found.notes)
+    assert not any(isinstance(note, Orders) for note in found.notes)
 
 
 def test_decisions_without_probabilities_have_a_pilot_too():
@@ -112,7 +114,7 @@ def test_orders_that_nothing_followed_from_are_not_told(tmp_path):
             judge = TextJudge(Cancelling(), prompt, texts, store=store)
             found = judging_rank(texts, judge, budget=budget, asking=Asking(**asking))
         assert found.decision.reason != "unknown"
-        return [note for note in found.notes if note.startswith("Asked in")]
+        return [note for note in found.notes if isinstance(note, Orders)]
 
     assert notes(CALLS)
     assert not notes(CALLS, offline=True)
@@ -145,12 +147,11 @@ def test_a_run_that_was_cut_short_decides_as_one_that_was_not(tmp_path, limit):
 
 def test_what_is_claimed_of_two_orders_is_no_luck():
     """At two errors of c nearer to none: 9 times at -0.9 are 4.5 times at -0.8."""
-    sure = words.decided(Decision("both", 9.0, -0.9, 0.05, 10, "place"))
-    assert "take back in the other" in sure
-    assert "worth at least 4.5 times as many calls" in sure
-    never = words.decided(Decision("both", 2e9, -1.0 + 1e-9, 0.0, 10, "place"))
-    assert "correlate by -1.00), so that both are worth at least 10.0 times as many" in never
-    luck = words.decided(Decision("both", 2.6, -0.72, 0.4, 10, "place"))
-    assert "take back" not in luck
-    assert "cannot tell for sure (the errors of the two orders correlate by -0.72 ± 0.40)" in luck
-    assert "1.0 times" not in words.decided(Decision("both", 1.0, 0.4, 0.2, 10, "pairs run out"))
+    sure = orders_of(Decision("both", 9.0, -0.9, 0.05, 10, "place"))
+    assert (sure.case, sure.times) == ("place", pytest.approx(4.5))
+    never = orders_of(Decision("both", 2e9, -1.0 + 1e-9, 0.0, 10, "place"))
+    assert (never.case, never.times) == ("place", 10.0), "no more is claimed"
+    luck = orders_of(Decision("both", 2.6, -0.72, 0.4, 10, "place"))
+    assert (luck.case, luck.times) == ("place, perhaps", None)
+    assert "tell for sure (the errors of the two orders correlate by -0.72 ± 0.40)" in say(luck)
+    assert orders_of(Decision("both", 1.0, 0.4, 0.2, 10, "pairs run out")).times is None

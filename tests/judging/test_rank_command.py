@@ -64,9 +64,9 @@ def test_the_example_from_texts_to_files(folder, asked, capsys):
     degree = pd.concat([made["first"], made["second"]]).value_counts()
     assert scores.set_index("name")["comparisons"].to_dict() == degree.to_dict()
     shown = capsys.readouterr()
-    assert "demo (readability), not a language model. 240 comparisons" in shown.out
+    assert "Judge: demo (readability), not a language model. " in shown.out
+    assert "\n240 comparisons" in shown.out
     assert "240 asked now, 0 from the store" in shown.out
-    assert "not how well it agrees with people" in shown.out
     assert shown.err == ""
     assert not list(folder.glob("*.part"))
 
@@ -318,7 +318,7 @@ def test_the_command_and_the_package_are_the_same_call(folder, capsys):
 )
 def test_a_rule_stops_before_the_budget(folder, asked, capsys, rule, reason):
     assert rank(EXAMPLE, *rule) == 0
-    assert f"Stopped: {reason}" in capsys.readouterr().out
+    assert f"What was asked for is known ({reason}" in capsys.readouterr().out
     assert 48 <= len(asked) < 240
 
 
@@ -372,7 +372,7 @@ def test_agreement_with_people_is_reported(folder, capsys):
     rows = [(*row, score) for row, score in zip(some(12), people, strict=True)]
     rows[3] = (*rows[3][:2], "")
     write("texts.csv", rows, ("id", "text", "score"))
-    assert rank("texts.csv", "--out", "s.csv", "--report", "r.html") == 0
+    assert rank("texts.csv", "--out", "s.csv", "--report", "r.html", "--verbose") == 0
     scores = pd.read_csv("s.csv").dropna(subset="gold")
     assert len(scores) == 11
     rho = scipy.stats.spearmanr(scores["score"], scores["gold"]).statistic

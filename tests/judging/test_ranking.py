@@ -110,7 +110,7 @@ def test_no_more_than_there_is_can_be_asked():
         found = rank(NAMES, soft(), budget=budget, orders="both" if both else "one")
         assert len({tuple(pair) for pair in found.comparisons.pairs.tolist()}) == 72
         assert len(found.comparisons) == 72
-        assert ("all of them were asked" in " ".join(found.notes)) == (budget == 80)
+        assert ("all of them were asked" in " ".join(map(str, found.notes))) == (budget == 80)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -331,7 +331,7 @@ def test_what_is_asked_now_is_priced_alone():
     texts = [f"{'word ' * (k % 4 + 1)}{k}." for k in range(8)]
     judge, price = judging.open("demo"), judging.Asking(price=(1.0, 0.0))
     notes = [
-        next(note for note in one.notes if "asked now" in note)
+        next(note for note in map(str, one.notes) if "asked now" in note)
         for attribute in ("plainer", "kinder")
         for one in [judging.rank(texts, judge, attribute=attribute, budget=20, asking=price)]
     ]

@@ -24,12 +24,14 @@ from judging.errors import InvalidDataError
 from judging.judges import Answer, Store, Text, TextJudge
 from judging.judges.demo import DemoJudge
 from judging.practice.cli import main
-from judging.practice.ranking import readings, words
+from judging.practice.findings import Partial
+from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.changes import changes, read_ranking
 from judging.practice.ranking.ending import Stop
 from judging.practice.ranking.readings import next_pairs, position, prospects
 from judging.practice.ranking.report import _orders, report
 from judging.practice.ranking.settings import Asking, Fitting
+from judging.practice.sentences import say
 
 EVIL = "</style><script>alert('1')</script> & \"b\" <b>x</b>"
 LIMIT = Stop("limit", "the limit of 60 calls is reached")
@@ -171,7 +173,7 @@ def test_a_judge_that_hardly_says_a_label():
     found = ranked(judge=Little())
     mass = [answer.mass for answer in found.judged.answers]
     share = f"put {100 * np.median(mass):.0f}% on A or B (median; lowest {100 * min(mass):.0f}%)."
-    assert share in words.in_text([found])
+    assert share in words.in_text([found], verbose=True)
     assert "Much of the time" not in page_of(ranked())
 
 
@@ -192,23 +194,22 @@ def test_what_a_server_does_not_show_is_unknown():
     assert "<dt>Read by the judge</dt><dd>unknown" in page
 
 
-def test_texts_are_counted_once_and_names_begin_as_they_are():
+def test_texts_are_counted_once_and_notes_are_said():
     one = ranked()
-    other = dataclasses.replace(one, notes=("fold/lat.txt is not UTF-8", "left out, because"))
+    other = dataclasses.replace(one, notes=("fold/lat.txt is not UTF-8",))
     n = len(one.fit.items)
     both = report([one, other])
     assert f"{n} texts ranked: " in both
     assert f"{2 * n} texts" not in both
-    assert "fold/lat.txt is not UTF-8." in both
-    assert "Left out, because." in both
+    assert "Note: fold/lat.txt is not UTF-8." in both
     assert f"{n} texts ranked: " in report(one)
 
 
 def test_every_pair_is_said_only_of_every_pair():
     c = list(itertools.combinations(range(4), 2))
     both = [*c, *((j, i) for i, j in c)]
-    assert _orders(len(both), len(c), 4) == "Every pair was asked in both orders."
-    assert _orders(4, 2, 4) == "Every pair that was asked, was asked in both orders."
+    assert _orders(len(both), len(c), 4).case == "all"
+    assert _orders(4, 2, 4).case == "both"
 
 
 class Blind(DemoJudge):
@@ -235,19 +236,17 @@ def test_a_judge_that_hardly_reads_is_said_to():
 
 
 def test_the_first_line_says_what_a_manager_wants(found):
-    advice, first, settled, people = words.headline(found, "essay")
-    sure = found.fit.prob_top(1)
-    assert first == f"t5 is probably the best of 12 essays ({sure.max():.0%} sure)."
+    advice, first, settled, people = findings.findings(found).verdict
+    assert (first.case, first.items.names, first.of) == ("probable", ("t5",), 12)
+    assert first.p == found.fit.prob_top(1).max()
     i, j = np.triu_indices(12, 1)
     names = found.fit.items
     better = [found.fit.prob_better(names[a], names[b]) for a, b in zip(i, j, strict=True)]
-    share = np.mean([max(p, 1 - p) >= 0.95 for p in better])
-    assert settled.startswith(f"Of all pairs of essays, {100 * share:.0f}% are in an order")
-    assert people == "How far people would agree is not known."
+    assert settled.share == np.mean([max(p, 1 - p) >= 0.95 for p in better])
     page = page_of(found, thing="essay")
-    assert all(said in page for said in (advice, first, settled, people))
+    assert all(say(one, "essay") in page for one in (advice, first, settled, people))
     part = dataclasses.replace(found, stop=LIMIT, gold={f"t{k}": k for k in range(12)})
-    assert words.headline(part)[1] == "This ranking is partial, because asking was cut short."
+    assert Partial() in findings.findings(part).verdict
     assert "This ranking is partial" in page_of(part)
 
 
@@ -555,6 +554,6 @@ def test_a_judge_that_counts_words_is_told_of_in_one_sentence():
     prompt = prompts.for_attribute("better")
     for judge, times in ((Counter(), 1), (DemoJudge(), 0)):  # all are equally easy to read
         judged = TextJudge(judge, prompt, texts, store=Store(":memory:"))
-        page = words.in_text([judging.rank(texts, judged, budget=60)])
+        page = words.in_text([judging.rank(texts, judged, budget=60)], verbose=True)
         assert page.count("Note: longer texts have the higher scores by") == times
         assert page.count("the number of words +0.9") + page.count("words +1.0") == times

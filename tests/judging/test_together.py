@@ -16,6 +16,7 @@ from judging.practice.ranking import words
 from judging.practice.ranking.ranking import apart, names_of_judges
 from judging.practice.ranking.report import report
 from judging.practice.ranking.together import together
+from judging.practice.sentences import say_all
 
 
 class Likes(judging.Reader):
@@ -52,7 +53,7 @@ def test_judges_are_joined_and_the_useless_one_is_named(rankings):
         table["sharpness"]["good"] > table["sharpness"]["middling"] > table["sharpness"]["chance"]
     )
     assert table["first_between_equals"]["middling"] == pytest.approx(expit(0.8), abs=0.08)
-    assert "do not follow the others': chance" in " ".join(joint.sentences())
+    assert "do not follow the others': chance" in " ".join(say_all(joint.findings()))
     pairs = {(a, b): rho for a, b, rho in joint.agreements()}
     assert pairs["good", "middling"] > 0.9
     said, page = words.in_text(rankings), report(rankings)
@@ -66,20 +67,20 @@ def test_of_two_judges_nobody_is_blamed():
     """The good one scatters, the other answers by chance; with a second good one it shows."""
     good, chance = Likes("good", 1.5, noise=0.5), Likes("chance", 0.0, noise=1.0)
     (joint,) = together(judging.rank_each(TEXTS, [good, chance], ["better"], budget="8x"))
-    said = " ".join(joint.sentences())
+    said = " ".join(say_all(joint.findings()))
     assert joint.fit is None
     assert "One ranking of all judges cannot be made: the two do not follow each other" in said
     assert "relied on" not in said
     alike = [good, Likes("better", 1.2, noise=0.5)]
     (joint,) = together(judging.rank_each(TEXTS, alike, ["better"], budget="8x"))
-    said = " ".join(joint.sentences())
+    said = " ".join(say_all(joint.findings()))
     assert re.search(
         r"By all judges t11 is best \(\S+( 99)?% sure that it is better than t10\)", said
     )
     assert "do not follow" not in said
     three = [*alike, chance]
     (joint,) = together(judging.rank_each(TEXTS, three, ["better"], budget="8x"))
-    assert "do not follow the others': chance" in " ".join(joint.sentences())
+    assert "do not follow the others': chance" in " ".join(say_all(joint.findings()))
 
 
 def test_judges_of_one_name_are_told_apart():
@@ -107,7 +108,7 @@ def test_what_cannot_be_joined_is_said():
     coins = [Likes("one", 0.0, noise=1.0), Likes("another", 0.0, noise=1.0)]
     (joint,) = together(judging.rank_each(TEXTS, coins, ["better"], budget="3x"))
     if joint.fit is None:
-        assert "cannot be made" in " ".join(joint.sentences())
+        assert "cannot be made" in " ".join(say_all(joint.findings()))
     assert len(joint.reliability()) == 2
 
 

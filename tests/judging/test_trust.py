@@ -17,6 +17,7 @@ from judging.practice import trust
 from judging.practice.cli import main
 from judging.practice.ranking.fragile import fragility_of
 from judging.practice.ranking.verdict import _chance, _more, of_fit, verdict
+from judging.practice.sentences import say
 from judging.practice.trust.agreement import Rows, agreement, shared, sharpness
 from judging.practice.trust.scale import conformal
 from poe.comparisons import Comparisons
@@ -306,27 +307,29 @@ def fitted(scores, per_pair=40, seed=0):
 
 def test_the_first_line_decides_asks_or_refuses():
     clear = fitted(np.array([1.5, 0.0, -1.5]))
-    said = of_fit(clear, 0.95, thing="text", what="vote")
+    said = of_fit(clear, 0.95)
     assert said.state == "decide"
-    assert said.text == "Decide for t0."
+    assert say(said) == "Decide for t0."
     close = fitted(np.array([0.3, 0.0, -1.0]), seed=2)
-    said = of_fit(close, 0.95, thing="text", what="vote")
+    said = of_fit(close, 0.95)
     assert said.state == "ask"
-    assert f"about {said.more:,} more votes would tell who is best with a prob" in said.text
-    assert of_fit(close, 0.95, thing="text", what="vote", left=1).state == "alike"
+    assert f"about {said.more:,} more votes would tell who is best with a prob" in say(
+        said, "text", "vote"
+    )
+    assert of_fit(close, 0.95, left=1).state == "alike"
     even = fitted(np.array([0.0, 0.0, -2.0]), seed=6)
-    assert of_fit(even, 0.95, thing="text", what="vote").state in ("alike", "ask")
+    assert of_fit(even, 0.95).state in ("alike", "ask")
 
 
 def test_as_many_more_as_are_told_mostly_do_decide():
     """Votes that are drawn again, as many as were there and are told to be missing."""
     scores, enough, told = np.array([0.4, 0.0, -0.8]), 0, 0
     for seed in range(40):
-        said = of_fit(fitted(scores, 60, seed), 0.95, thing="text", what="vote")
+        said = of_fit(fitted(scores, 60, seed), 0.95)
         if said.state == "ask" and said.more < 3000:
             told += 1
             again = fitted(scores, 60 + -(-said.more // 3), seed + 1000)
-            enough += of_fit(again, 0.95, thing="text", what="vote").state == "decide"
+            enough += of_fit(again, 0.95).state == "decide"
     assert told >= 10
     assert enough / told >= 0.5
 
@@ -347,13 +350,13 @@ def test_people_decide_whether_the_judge_may():
     assert "People order two texts as the judge does in" in str(good)
     bad = trust.trust(fit, people_of(-scores, rng, 0.5, 25))
     assert bad.state == "useless"
-    said = of_fit(fit, 0.95, thing="text", what="call", people=bad, by_judge=True)
+    said = of_fit(fit, 0.95, people=bad, by_judge=True)
     assert said.state == "not by this judge"
-    assert said.text.startswith("Do not decide by this judge: people order two texts as it does")
+    assert say(said).startswith("Do not decide by this judge: people order two texts as it does")
     given = zip(["0", "5", "10", "15", "20", "25"], (4.0, 6.0, 3.0, 5.0, 1.0, 2.0), strict=True)
     few = trust.trust(fit, trust.People({f"t{k}": y for k, y in given}))
     assert few.state == "open"
-    said = of_fit(fit, 0.95, thing="text", what="call", people=few, by_judge=True)
+    said = of_fit(fit, 0.95, people=few, by_judge=True)
     assert said.state == "label"
     assert said.labels > 6
     assert trust.trust(fit, trust.People({"t0": 1.0, "t1": 0.0})) is None
@@ -384,7 +387,7 @@ def test_a_few_answers_that_the_first_place_hangs_on_are_told():
     fit = fitted(np.array([0.15, 0.0, -1.0]))
     found = fragility_of(fit)
     assert 1 <= found.votes < 30
-    assert f"Without {found.votes:,} answer" in found.sentence("t0", "answer")
+    assert (found.first, found.winner) == ("t0", "t1")
     gaussian = poe.fit(fit.comparisons, expert="gaussian")
     assert fragility_of(gaussian) is None
 
@@ -410,16 +413,16 @@ RANK = ["rank", "texts.csv", "--attribute", "easier to read", "--judge", "demo",
 def test_scores_and_choices_from_a_file(folder, capsys):
     assert main([*RANK, "--json"]) == 0
     before = json.loads(capsys.readouterr().out)["rankings"][0]
-    assert before["people"] is None
-    assert before["advice"]["state"] in ("ask", "alike", "decide")
+    assert before["trust"] is None
+    assert before["findings"][0]["state"] in ("ask", "alike", "decide")
     order = [row["name"] for row in before["texts"]]
     scored = pd.DataFrame({"Name": order, "Rating": np.arange(30.0)[::-1]})
     scored.iloc[::2].to_csv("scores.csv", index=False)
     assert main([*RANK, "--people", "scores.csv", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["rankings"][0]
-    assert found["people"]["labels"] == 15
-    assert found["people"]["agreement"] == 1.0
-    assert found["people"]["low"] > 0.5
+    assert found["trust"]["labels"] == 15
+    assert found["trust"]["agreement"]["rate"] == 1.0
+    assert found["trust"]["agreement"]["low"] > 0.5
     chosen = pd.DataFrame({"first": order[:15], "second": order[15:], "winner": order[15:]})
     chosen.to_csv("choices.csv", index=False)
     assert main([*RANK, "--people", "choices.csv", "--report", "r.html"]) == 0
@@ -470,7 +473,7 @@ def test_votes_that_exist_are_held_against_people(folder, capsys):
     )
     assert main(["fit", "votes.csv", "--people", "people.csv"]) == 0
     said = capsys.readouterr().out
-    assert "People order two texts as the judge does in" in said
+    assert "People order two items as the judge does in" in said
     assert "Without" in said
 
 
@@ -485,7 +488,7 @@ def test_the_first_line_prices_what_it_asks_for():
     said = verdict(ranking)
     assert said.state in ("ask", "alike")
     if said.state == "ask":
-        assert "$" in said.text
+        assert "$" in say(said)
 
 
 # Systems ------------------------------------------------------------------------------------------
@@ -583,7 +586,7 @@ def test_the_chance_comes_true_about_as_often_as_it_says(noise):
         few = judging.rank(10, answer, budget="3x", seed=seed)
         every = judging.rank(10, answer, budget="all", seed=seed)
         said.append(_chance(few.fit, 0.95, 90 - len(few.comparisons)))
-        came.append(of_fit(every.fit, 0.95, thing="text", what="call", left=0).state == "decide")
+        came.append(of_fit(every.fit, 0.95, left=0).state == "decide")
     assert np.mean(said) == pytest.approx(np.mean(came), abs=0.15)
     assert np.mean(said) > 0.02
 
@@ -592,21 +595,21 @@ def test_scores_that_chance_would_make_are_said_to_be_no_more():
     rng = np.random.default_rng(1)
     noise = expit(rng.standard_normal((30, 30)))
     one = judging.rank(30, lambda pairs: noise[tuple(pairs.T)], budget="4x")
-    said = of_fit(one.fit, 0.95, thing="essay", what="call", left=700, by_judge=True)
-    assert "nothing shows yet that this judge tells these essays apart" in said.text
-    clear = of_fit(fitted(np.linspace(2, -2, 30), 4), 0.95, thing="text", what="call", left=700)
-    assert "nothing shows" not in clear.text
+    said = of_fit(one.fit, 0.95, left=700, by_judge=True)
+    assert "nothing shows yet that this judge tells these essays apart" in say(said, "essay")
+    clear = of_fit(fitted(np.linspace(2, -2, 30), 4), 0.95, left=700)
+    assert "nothing shows" not in say(clear)
 
 
 def test_all_that_could_be_the_best_are_named_and_the_rest_of_a_budget_comes_first():
     fit = fitted(np.array([0.1, 0.05, 0.0, -3.0, -3.0]), 12)
-    over = of_fit(fit, 0.95, thing="text", what="call", left=0)
+    over = of_fit(fit, 0.95, left=0)
     assert over.state == "alike"
-    assert "t0, t1 and t2 are too close. Take any of them" in over.text
-    cut = of_fit(fit, 0.95, thing="text", what="call", left=900, rest=40, partial=True)
+    assert "t0, t1 and t2 are close. Take any of them" in say(over)
+    cut = of_fit(fit, 0.95, left=900, rest=40, partial=True)
     assert cut.more == 40
-    assert "; the rest of the budget, 40 calls, would tell who is best with" in cut.text
-    assert ", and all 900 calls left would do so with" in cut.text
+    assert "; the rest of the budget, 40 calls, would tell who is best with" in say(cut)
+    assert ", and all 900 calls left would do so with" in say(cut)
 
 
 def test_what_is_left_is_called_hopeless_only_where_it_mostly_is():
@@ -617,15 +620,15 @@ def test_what_is_left_is_called_hopeless_only_where_it_mostly_is():
         judge = judging.SimulatedJudge(rng.standard_normal(12), noise=1.0, seed=seed)
         few = judging.rank(12, judge.answer, budget="5x", seed=seed)
         left = 132 - len(few.comparisons)
-        said = of_fit(few.fit, 0.95, thing="text", what="call", left=left)
-        cut = of_fit(few.fit, 0.95, thing="text", what="call", left=left, partial=True)
+        said = of_fit(few.fit, 0.95, left=left)
+        cut = of_fit(few.fit, 0.95, left=left, partial=True)
         assert cut.state != "alike"
         if said.state == "alike":
             told += 1
             every = judging.rank(12, judge.answer, budget="all", seed=seed)
-            again = of_fit(every.fit, 0.95, thing="text", what="call", left=0)
+            again = of_fit(every.fit, 0.95, left=0)
             settled += again.state == "decide"
-            assert again.state == "decide" or "every call was made" in again.text
+            assert again.state == "decide" or again.why.case == "over"
     assert settled <= max(told // 3, 1)
 
 
@@ -636,13 +639,13 @@ def test_people_who_agree_overrule_a_place_that_the_judge_prefers():
         Comparisons.from_pairs(c.pairs, expit(scores[c.first] - scores[c.second] + 3.0), items=30),
         bias="fit",
     )
-    alone = of_fit(leaning, 0.95, thing="text", what="call", by_judge=True)
+    alone = of_fit(leaning, 0.95, by_judge=True)
     assert alone.state == "not by this judge"
-    assert "the judge hardly reads" in alone.text
+    assert "the judge hardly reads" in say(alone)
     said = trust.People({str(k): float(scores[k]) for k in range(30)})
     heard = trust.trust(leaning, said)
     assert heard.state == "agrees"
-    beside = of_fit(leaning, 0.95, thing="text", what="call", by_judge=True, people=heard)
+    beside = of_fit(leaning, 0.95, by_judge=True, people=heard)
     assert beside.state != "not by this judge"
 
 
@@ -660,7 +663,7 @@ def test_labels_that_tell_nothing_are_said_to(folder, capsys):
     ids = [f"t{k}" for k in range(12)]
     words = [f"{'word ' * (k % 7 + 2)}number {k}." for k in range(12)]
     pd.DataFrame({"id": ids, "text": words}).to_csv("t.csv", index=False)
-    base = ["rank", "t.csv", "--attribute", "easier", "--judge", "demo", "--quiet"]
+    base = ["rank", "t.csv", "--attribute", "easier", "--judge", "demo", "--quiet", "--verbose"]
 
     def said(labels, *more):
         pd.DataFrame(labels).to_csv("l.csv", index=False)
@@ -677,7 +680,7 @@ def test_labels_that_tell_nothing_are_said_to(folder, capsys):
     assert "People gave all 12 texts the same score, which says nothing of an order." in same
     assert "nan" not in same
     same = json.loads(said({"id": ids, "score": [3] * 12}, "--json"))
-    assert same["rankings"][0]["agreement"] is None
+    assert "Correlation" not in [one["kind"] for one in same["rankings"][0]["findings"]]
     assert "cannot be told from 2 scores: 1 pair of texts is ordered" in said(
         {"id": ids[:2], "score": [1, 2]}
     )
@@ -705,8 +708,8 @@ def test_chances_of_nothing_and_of_all_are_not_claimed():
 def test_names_that_are_numbers_are_told_from_counts():
     fit = fitted(np.array([0.3, 0.0, -1.0]), seed=2)
     numbered = dataclasses.replace(fit, items=("16", "15", "2"))
-    said = of_fit(numbered, 0.95, thing="essay", what="vote", left=1).text
-    assert "essay 16" in said or "essay 15" in said
+    said = of_fit(numbered, 0.95, left=1)
+    assert "essay 1" in say(said, "essay")
 
 
 def test_two_open_rivals_share_what_may_go_wrong():

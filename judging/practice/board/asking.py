@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import starmap
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -19,13 +19,14 @@ from judging import kinds, prompts
 from judging.judges import Question, Reader, Store, Text
 from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
 from judging.judges.spending import AskingEndedError, SpendingLimitError
+from judging.practice import findings as f
 from judging.practice import injection
 from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
-from judging.practice.ranking import words
 from judging.practice.ranking.ending import Stop, too_few
 from judging.practice.ranking.limits import HOPELESS
 from judging.practice.ranking.links import ask_first, links_first
+from judging.practice.ranking.orders import orders_of
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
 from poe.choose import orders
@@ -284,25 +285,17 @@ class Tournament:
         return int((self.left & (texts[:, :, None] != texts[:, None, :])).sum())
 
     @property
-    def stopped(self) -> str:
-        """Why no more was asked, in a sentence."""
+    def stopped(self) -> Any:
+        """Why no more was asked."""
         if self.stop is not None:
-            return f"Stopped, so this is a partial ranking: {self.stop}."
+            return f.Ended("partial", str(self.stop), 0, False, 0)
         if not self.budget:
-            return "Stopped: offline, nothing was asked."
-        more = self.more
-        if not more:
-            return "Stopped: all pairs of answers were asked, in both orders."
+            return f.Ended("offline", "", 0, False, 0)
+        if not self.more:
+            return f.Ended("both orders", "", self.budget, False, 0)
         if not self.both and not self.new.any():
-            return (
-                "Stopped: all pairs of answers were asked, in one order; the other order "
-                f"(--orders both) is {more:,} more call{'s' if more > 1 else ''}."
-            )
-        return (
-            f"Stopped: the budget of {self.budget:,} comparisons is spent"
-            f"{', and the store had more' if self.asked > self.budget else ''}; {more:,} more can "
-            "be asked of these answers (--budget)."
-        )
+            return f.Ended("one order", "", self.budget, False, self.more)
+        return f.Ended("budget", "", self.budget, self.asked > self.budget, self.more)
 
     @property
     def possible(self) -> Mask:
@@ -320,26 +313,21 @@ class Tournament:
         size = np.array([[len(text) for text in row] for row in a.texts], dtype=float)
         judge = self.judge.specification
         new = self.meter.calls
-        notes = [
+        notes: list[Any] = [
             *kinds.cautions(judge),
-            f"the judge is {judge.get('model') or judge.get('kind')}; {new:,} comparisons asked "
-            f"now, {self.asked - self.equal - new:,} known already",
+            f.AskedNow(judge.get("model") or judge.get("kind"), new, self.asked - self.equal - new),
             *self.meter.notes(),
             *a.notes,
         ]
         if self.decision is not None and self.decision.reason != "unknown":
-            notes.append(words.decided(self.decision).removesuffix("."))
+            notes.append(orders_of(self.decision))
         if self.equal:
-            notes.append(f"{self.equal:,} pairs of answers are the same text: ties, without a call")
+            notes.append(f.SameText(self.equal))
         if self.refused:
             which, why = next(iter(self.refused.items()))
-            notes.append(
-                f"{len(self.refused):,} comparisons were left out, such as {which} ({why}); they "
-                "count as never asked, and refused ones are asked again only with "
-                "--set retry-refused"
-            )
+            notes.append(f.LeftOut(len(self.refused), which, why))
         if none := [str(a.systems[s]) for s in range(len(a.systems)) if s not in {*i, *j}]:
-            notes.append(f"left out, because nothing about them was answered: {', '.join(none)}")
+            notes.append(f.Unanswered(tuple(none)))
         notes += injection.notes(self.prompt, starmap(self._text, np.argwhere(a.texts != "")))
         return Columns(
             first=[a.systems[s] for s in i],

@@ -27,6 +27,7 @@ from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
 from judging.judges.asking import Undecided
+from judging.practice import findings as f
 from judging.practice.board import length as lengths
 from judging.practice.board.answers import read_answers
 from judging.practice.board.asking import Tournament
@@ -35,6 +36,7 @@ from judging.practice.board.errors import Errors, kind_of, require_prompts, told
 from judging.practice.board.length import controlled
 from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
+from judging.practice.ranking.findings import Found, of_a_fit
 from judging.practice.ranking.fragile import Fragility, fragility_of
 from judging.practice.reading.forms import Columns, read
 from judging.practice.reading.tables import is_table, read_table, read_tables
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Leaderboard", "leaderboard", "of_columns", "require_system"]
+
+
+SHOWN = 6  # systems or pairs that a sentence names
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +79,7 @@ class Leaderboard:
     left
         How many more comparisons there can be of these answers; infinite where nobody knows.
     stopped
-        Why a judge was asked no more, "" where none was.
+        Why a judge was asked no more, None where none was.
 
     Examples
     --------
@@ -89,11 +94,11 @@ class Leaderboard:
     errors: Errors = "vote"
     level: float = 0.95
     reference: Any = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Any, ...] = ()
     bias: Any = "fit"
     prior: float | None = None
     left: float = np.inf
-    stopped: str = ""
+    stopped: Any = None
 
     @property
     def fit(self) -> Fit:
@@ -103,7 +108,7 @@ class Leaderboard:
     @property
     def judged(self) -> bool:
         """Whether a judge is known to have made the comparisons; a table may be of anybody's."""
-        return bool(self.stopped)
+        return self.stopped is not None
 
     @property
     def clusters(self) -> str:
@@ -250,66 +255,53 @@ class Leaderboard:
 
     def __str__(self) -> str:
         """Table and what to know, for a terminal."""
-        table = words.aligned(words.rows_of(self.to_frame(), self.level))
+        table = words.aligned(words.rows_of(self.to_frame(), self.level, fit=self.plain))
         return "\n".join([table, *self.sentences()])
 
-    def sentences(self) -> list[str]:
-        """What a reader should know."""
-        lines = words.in_words(
+    def findings(self) -> Found:
+        """What it comes to: the verdict, what stands beside it, and notes."""
+        found = of_a_fit(
             self.plain,
             self.level,
             told(self.plain, self.found, self.errors),
-            self.notes,
-            "system",
             in_order=self.found.in_order,
+            fragile=self.fragility,
             left=self.left,
             judged=self.judged,
         )
-        more = [self.stopped] if self.stopped else []
-        more += [*self._on_ties(), *self._on_length()]
-        if self.fragility is not None:
-            more.append(self.fragility.sentence(self.plain.ranking()[0]))
-        return [lines[0], *more, *lines[1:]]
+        more = [] if self.stopped is None else [self.stopped]
+        more = [*more, *self._not_apart(), *self._on_length(), *found.more]
+        return Found(found.verdict, more, list(self.notes))
 
-    def _on_ties(self) -> list[str]:
+    def sentences(self) -> list[str]:
+        """What a reader should know."""
+        return self.findings().sentences("system", "comparison")
+
+    def _not_apart(self) -> list[Any]:
         """Which neighbours in the ranking are not told apart."""
-        names = self.plain.ranking()
         close = [
-            f"{words.short(one)} and {words.short(other)}"
-            for one, other in pairwise(names)
+            f.Neighbours(words.short(one), words.short(other))
+            for one, other in pairwise(self.plain.ranking())
             if self.plain.prob_better(one, other) < self.level
         ]
-        if not close:
-            return []
-        return [f"Not told apart at {100 * self.level:g}%, as neighbours: {name_some(close, 6)}."]
+        shown, more = tuple(close[:SHOWN]), max(len(close) - SHOWN, 0)
+        return [f.NotApart(100 * self.level, shown, more)] if close else []
 
-    def _on_length(self) -> list[str]:
+    def _on_length(self) -> list[Any]:
         """What length control did, and what to be wary of in it."""
         if self.equal is None or self.equal.covariate is None:
             return []
         size, se = self.equal.covariate
-        if not size:
-            said = "the answers show no effect of length, so it changes nothing"
-        else:
-            half = self.equal.quantile(self.level) * se
-            said = (
-                f"one effect for all systems, shrunk by its error, {size:+.2f} logits for a much "
-                f"longer answer ({size - half:+.2f} to {size + half:+.2f})"
-            )
-        lines = [f"Beside the ranking: {lengths.METHOD}; {said}."]
-        first, there = (words.listed(sorted(map(str, on_top(f)))) for f in (self.plain, self.equal))
+        half = self.equal.quantile(self.level) * se
+        case = "some" if size else "none"
+        found: list[Any] = [f.LengthEffect(case, lengths.METHOD, size, size - half, size + half)]
+        first, there = (tuple(sorted(map(str, on_top(f)))) for f in (self.plain, self.equal))
         if first != there:
-            lines.append(
-                f"Warning: length control changes the winner, from {first} to {there}; look at "
-                "both before you decide."
-            )
+            found.append(f.LengthWinner(first, there))
         if few := lengths.few_near(self.found, self.plain.items):
-            named = name_some([f"{name} ({count})" for name, count in few.items()], 6)
-            lines.append(
-                f"Warning: few comparisons of answers about equally long: {named}; a score at "
-                "equal lengths goes beyond what was compared."
-            )
-        return lines
+            near = tuple(f.Near(str(name), count) for name, count in few.items())
+            found.append(f.FewNear(near[:SHOWN], max(len(near) - SHOWN, 0)))
+        return found
 
     def _repr_html_(self) -> str:
         table = (
@@ -379,7 +371,7 @@ def leaderboard(
     >>> judging.leaderboard(votes).to_frame()["name"].tolist()
     ['x', 'y']
     """
-    left, stopped = np.inf, ""
+    left, stopped = np.inf, None
     if judge is None:
         if isinstance(table, (list, tuple)) and not is_table(table):
             table = read_tables(table)
@@ -434,7 +426,7 @@ def of_columns(
     prior: float | None = None,
     level: float = 0.95,
     left: float = np.inf,
-    stopped: str = "",
+    stopped: Any = None,
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
     c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from judging.practice import findings as f
 from judging.practice.board.clusters import clustered
 from judging.practice.reading.forms import FEWEST_CLUSTERS, Columns
 from poe.arrays import Indices
@@ -74,41 +75,23 @@ def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
     return fitted.with_covariance("paired" if kind == "pair" else "scatter")
 
 
-def told(fitted: Fit, columns: Columns, kind: Errors) -> str:
-    """A sentence on what the intervals are made of."""
+def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
+    """What the intervals are made of, and whether there are too few prompts to cluster on."""
+    name, values = columns.cluster_name, _count(columns)
     if _by_prompt(fitted, columns, kind):
-        name, count = columns.cluster_name, _count(columns)
-        return f"Intervals are per {name}: errors are clustered on it ({count:,} values)."
+        return [f.MadeOf("prompt", name, values)]
     if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
-        return "Intervals are the expert's own: every answer counts as its density says."
-    return _by_themselves(kind) + _on_few(columns)
+        return [f.MadeOf("expert", "", 0)]
+    found: list[Any] = [f.MadeOf("pair" if kind == "pair" else "vote", "", 0)]
+    if 0 < values < FEWEST_CLUSTERS:
+        found.append(f.FewClusters("one" if values == 1 else "few", name, values))
+    return found
 
 
 def _by_prompt(fitted: Fit, columns: Columns, kind: Errors) -> bool:
     """Whether errors are clustered: not of so many items that their covariance does not fit."""
     known = columns.cluster is not None and len(fitted.items) <= COVARIANCE_ITEMS
     return kind == "prompt" and known and _has_slopes(fitted.expert)
-
-
-def _by_themselves(kind: Errors) -> str:
-    if kind == "pair":
-        return "Intervals are per pair: answers about one pair of items may err together."
-    return "Intervals are per vote: every answer counts as independent of the others."
-
-
-def _on_few(columns: Columns) -> str:
-    """What a reader should know where prompts or annotators are too few to cluster on."""
-    count = _count(columns)
-    if not 0 < count < FEWEST_CLUSTERS:
-        return ""
-    name = columns.cluster_name
-    if count == 1:
-        return f" All have one {name}: nothing is known of how others would decide."
-    return (
-        f" The column {name} has only {count} values, too few to cluster errors on; if answers "
-        "that share one err together, intervals are too narrow (--set errors=prompt clusters on "
-        "them)."
-    )
 
 
 def _has_slopes(expert: Any) -> bool:

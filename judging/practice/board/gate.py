@@ -10,19 +10,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import logit
 from scipy.stats import t as student
 
+from judging.practice import findings as f
 from judging.practice.ranking.readings import HARDLY, drowned, two_digits
 from poe.errors import name_some
 
 if TYPE_CHECKING:
     from judging.practice.board.board import Leaderboard
 
-__all__ = ["Requirement", "Verdict", "check", "parse"]
+__all__ = ["Gate", "Requirement", "check", "parse"]
 
 MARGIN = r"(.+?)\s*([-+])\s*(\d+\.?\d*|\.\d+)\s*%"
 MOST_TIMES = 100.0  # times as many comparisons as there are, beyond which more are no advice
@@ -43,17 +46,35 @@ class Requirement(NamedTuple):
         return f"{self.new} >= {self.old} {sign} {100 * abs(self.margin):g}%"
 
 
-class Verdict(NamedTuple):
-    """state : "holds", "fails" or "open". p : probability that the requirement holds.
+@dataclass(frozen=True)
+class Gate:
+    """What became of a requirement.
 
-    more : comparisons that would decide it if the difference stays as it is; None where it is
-    decided or where so many are no advice. text : for a reader.
+    state : "holds", "fails" or "open". p : probability that the requirement holds. more :
+    comparisons that would decide it if the difference stays as it is; None where it is decided or
+    where so many are no advice. case : which sentence, of the values that follow.
     """
 
     state: Literal["holds", "fails", "open"]
+    case: str
+    wanted: Requirement
     p: float
-    more: int | None
-    text: str
+    more: int | None = None
+    sure: Any = None
+    level: float = 0.95
+    share: float = 0.0
+    missing: tuple[str, ...] = ()
+    beyond: Any = None
+
+    @property
+    def about(self) -> int:
+        """More comparisons, to two digits."""
+        return two_digits(self.more or 0)
+
+    @property
+    def times(self) -> float:
+        """As many comparisons, from which on more are no advice."""
+        return MOST_TIMES
 
 
 def parse(text: str, systems: Sequence[Any]) -> Requirement:
@@ -83,15 +104,14 @@ def parse(text: str, systems: Sequence[Any]) -> Requirement:
 
 def check(
     board: Leaderboard, wanted: Requirement, sure: float, *, left: float | None = None
-) -> Verdict:
+) -> Gate:
     """Whether the requirement holds, by the ranking's own difference and error.
 
     left : how many more comparisons there can be of these answers; the board's own by default.
     """
     left = board.left if left is None else left
     if missing := [str(s) for s in (wanted.new, wanted.old) if s not in board.plain.items]:
-        said = f"{wanted}: nothing about {' or '.join(missing)} was answered, so it cannot be told"
-        return Verdict("open", 0.5, None, f"{said} yet.")
+        return Gate("open", "missing", wanted, 0.5, missing=tuple(missing))
     if not 0.5 < sure < 1.0:
         raise ValueError(f"sure is a probability between 0.5 and 1, not {sure:g}")
     fit = board.plain
@@ -102,44 +122,27 @@ def check(
         p = 0.5
     else:
         p = float(student.cdf(gap / error, freedom)) if error else 0.5 + 0.5 * float(np.sign(gap))
-    said = f"{wanted}: {_percent(p)} sure that it holds (win rate {apart['win_rate']:.1%})"
+    found = partial(Gate, wanted=wanted, p=p, sure=f.Sure(wanted, p, apart["win_rate"]), level=sure)
     if (share := drowned(fit, board.level)) >= HARDLY and max(p, 1.0 - p) >= sure:
-        who = "the judge hardly reads: " if board.judged else ""
-        why = f"but {who}in {share:.0%} the place decides, so it stays open"
-        return Verdict("open", p, None, f"{said}; {why}.")
+        return found("open", "place, judge" if board.judged else "place", share=share)
     if p >= sure:
-        return Verdict("holds", p, None, f"{said}; it holds.")
+        return found("holds", "holds")
     if 1.0 - p >= sure:
-        return Verdict("fails", p, None, f"{said}; it does not hold.")
+        return found("fails", "fails")
     asked = len(board.comparisons)
     times = (student.ppf(sure, freedom) * error / gap) ** 2 if gap else np.inf
-    open_ = f"{said}; {sure:.0%} is wanted one way or the other, so it cannot be told yet"
     if not times <= MOST_TIMES:
-        return Verdict(
-            "open",
-            p,
-            None,
-            f"{open_}, nor with {MOST_TIMES:g} times as many comparisons if the difference stays "
-            f'as it is; allow a margin ("{wanted.new} >= {wanted.old} - 2%").',
-        )
+        return found("open", "never")
     more = max(1, int(np.ceil(asked * max(times - 1.0, LEAST))))
-    one = f"{two_digits(more):,} more comparison{'s' if more > 1 else ''}"
-    said = f"{open_}; about {one} would, if the difference stays as it is"
-    return Verdict("open", p, more, f"{said}{_beyond(board, more, left)}.")
+    return found("open", "more", more=more, beyond=_beyond(board, more, left))
 
 
-def _beyond(board: Leaderboard, more: int, left: float) -> str:
+def _beyond(board: Leaderboard, more: int, left: float) -> Any:
     """What it takes where these answers have fewer comparisons left than are needed."""
     if more <= left:
-        return ""
-    said = f"; these answers have {f'{left:,.0f}' if left else 'none'} left"
-    prompts = board.found.cluster
+        return None
+    said, prompts = f"{left:,.0f}" if left else "none", board.found.cluster
     if prompts is None:
-        return f"{said}, so it takes more answers"
+        return f.Beyond("answers", said, None)
     each = len(board.comparisons) / len(np.unique(prompts))
-    count = two_digits(math.ceil((more - left) / each))
-    return f"{said}, so it takes answers to about {count:,} more prompt{'s' if count > 1 else ''}"
-
-
-def _percent(p: float) -> str:
-    return "over 99%" if p > 0.99 else "under 1%" if p < 0.01 else f"{p:.0%}"
+    return f.Beyond("prompts", said, two_digits(math.ceil((more - left) / each)))

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from judging.practice import findings as f
 from judging.practice.reading.forms import Columns
 from judging.practice.trust.scale import estimate
 from poe.arrays import Floats, Indices
+from poe.debias import Rate
 from poe.errors import ComparisonError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["among_people", "matched", "sentence"]
+__all__ = ["among_people", "decide", "matched"]
 
 FEWEST = 5  # verdicts on a system from which its win rate is told
 
@@ -87,26 +89,20 @@ def among_people(judge: Columns, people: Columns, level: float) -> pd.DataFrame:
     )
 
 
-def sentence(judge: Columns, people: Columns, level: float) -> str:
-    """How often people decide as the judge does, for a reader."""
+def decide(judge: Columns, people: Columns, level: float) -> Any:
+    """How often people decide as the judge does."""
     human = matched(judge, people)
     asked = {key for key, _ in keys(judge)}
-    stray = sum(key not in asked for key, _ in keys(people))
-    about = "is about a comparison" if stray == 1 else "are about comparisons"
-    rest = f" {stray:,} of their {len(people.p):,} verdicts {about} not made here." if stray else ""
+    count = sum(key not in asked for key, _ in keys(people))
+    stray = f.Stray(count, len(people.p)) if count else None
     both = np.isfinite(human) & (human != 0.5) & (judge.p != 0.5)
     if both.sum() < FEWEST:
-        return (
-            f"People and the judge have {both.sum()} decisions in common, too few to compare.{rest}"
-        )
+        return f.PeopleDecide("few", None, int(both.sum()), stray)
     hit = (human[both] > 0.5) == (judge.p[both] > 0.5)
     prompts = _numbers(judge)[both]
     rate = estimate(np.zeros(len(hit)), hit.astype(float), cluster=prompts, level=level)
-    low, high = max(rate.low, 0.0), min(rate.high, 1.0)
-    return (
-        f"People decide as the judge does in {rate.value:.0%} ({low:.0%} to {high:.0%}) of "
-        f"{len(hit):,} comparisons that both decided; a coin would in 50%.{rest}"
-    )
+    found = Rate(rate.value, max(rate.low, 0.0), min(rate.high, 1.0))
+    return f.PeopleDecide("some", found, len(hit), stray)
 
 
 def _numbers(columns: Columns) -> Indices:

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     "first_rate. With --dry-run it has prompt, calls, known, to_ask, tokens and seconds, and with "
     "prices cost, cost_low and cost_high."
 )
-@o.takes(asking="limit_calls limit_tokens price retry_refused", files="as_json")
+@o.takes(
+    calling="dry_run store quiet judge_option batch seed",
+    asking="limit_calls limit_tokens price retry_refused",
+    files="as_json",
+)
 def ask(
     dataset: Annotated[
         str,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from judging.practice.board.gate import Verdict
+    from judging.practice.board.gate import Gate
     from judging.practice.ranking.ending import Stop
 
 __all__ = ["MEANINGS", "SaidError", "Status", "gated", "in_words", "of", "stopped"]
@@ -76,7 +76,7 @@ def stopped(stop: Stop | None) -> None:
         raise SaidError(Status.INTERRUPTED if stop.kind == "interrupted" else Status.PARTIAL)
 
 
-def gated(verdicts: Sequence[Verdict]) -> None:
+def gated(verdicts: Sequence[Gate]) -> None:
     """End the command by what became of its requirements: the worst of them counts."""
     states = {one.state for one in verdicts}
     if "fails" in states:

@@ -22,8 +22,9 @@ COLUMNS = {**COMPARED, "weight": "how many times a row counts"}
 
 
 @o.app.command(
-    epilog="With --json, standard output is one object: notes (sentences), comparisons, bias, "
-    "errors (vote, pair or prompt) and items (the rows of --out)."
+    epilog="With --json, standard output is one object: findings (a list: kind, and its values), "
+    "notes (the same in sentences), comparisons, bias, errors (vote, pair or prompt) and items (as "
+    "--out)."
 )
 @o.takes(fitting="expert bias prior level", files="out report as_json")
 def fit(
@@ -48,10 +49,12 @@ def fit(
     from judging.fitting import settled
     from judging.practice.board.errors import kind_of, told, with_errors
     from judging.practice.ranking import words
+    from judging.practice.ranking.findings import of_a_fit
     from judging.practice.ranking.fragile import fragility_of
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import read
     from judging.practice.reading.tables import read_tables
+    from judging.practice.sentences import as_data, say
     from judging.practice.trust import read_people, trust
     from judging.practice.trust.trust import untold
     from judging.quoting import csv_text
@@ -82,20 +85,20 @@ def fit(
         shown = _frame(result, confidence)
         beside = None if labels is None else trust(result, labels, level=confidence)
         if labels is not None and beside is None:
-            notes.append(f"{people}: {untold(result, labels)}".removesuffix("."))
-        sentences = words.in_words(
+            notes.append(f"{people}: {say(untold(result, labels), 'item')}")
+        found = of_a_fit(
             result,
             confidence,
             told(result, said, kind),
-            notes,
             in_order=said.in_order,
+            fragile=fragility_of(result) if c.n_items <= COVARIANCE_ITEMS else None,
             people=beside,
-        )
-        if c.n_items <= COVARIANCE_ITEMS and (weak := fragility_of(result)) is not None:
-            sentences.append(weak.sentence(result.ranking()[0], "comparison", "item"))
+        )._replace(notes=notes)
+        sentences = found.sentences("item", "comparison")
 
     def everything() -> dict[str, Any]:
         return {
+            "findings": as_data([*found.verdict, *found.more]),
             "notes": sentences,
             "comparisons": len(c),
             "bias": result.bias,
@@ -106,10 +109,12 @@ def fit(
     title = f"{len(shown):,} items ranked: {screen.named(tables)}"
     written = {
         files.out: lambda: csv_text(shown),
-        files.report: lambda: board(title, shown, sentences, None, level=confidence),
+        files.report: lambda: board(title, shown, found, None, level=confidence, thing="item"),
     }
     screen.deliver(
-        lambda: "\n".join([words.aligned(words.rows_of(shown, confidence)), *sentences]),
+        lambda: "\n".join(
+            [words.aligned(words.rows_of(shown, confidence, fit=result)), *sentences]
+        ),
         everything if files.as_json else None,
         {path: content for path, content in written.items() if path is not None},
     )

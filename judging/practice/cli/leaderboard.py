@@ -20,6 +20,7 @@ from judging.practice.ranking.settings import ASKED, Asking, Fitting
 
 if TYPE_CHECKING:
     from judging.practice.board import Leaderboard, gate
+    from judging.practice.ranking.findings import Found
 
 ASKING = "orders offline undecided on_refusal retry_refused limit_calls limit_tokens price"
 ANSWERED = {
@@ -31,13 +32,19 @@ COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with 
 
 
 @o.app.command(
-    epilog="With --json, standard output is one object: partial, notes (sentences), comparisons, "
+    epilog="With --json, standard output is one object: partial, findings (a list: kind, and its "
+    "values), notes (the same in sentences), comparisons, "
     "bias, errors (vote, pair or prompt), length (the effect, in logits), requirements (state, p, "
     "more), systems (the rows of --out), win_rates (the row's system against the column's), "
     "differences of every two systems, groups (of the column by) and people (--people: name, "
     f"judge, people, se, low, high, labels, gain). {o.DRY}"
 )
-@o.takes(phrasing="wording", asking=ASKING, fitting="prior level")
+@o.takes(
+    phrasing="wording",
+    calling="dry_run store quiet judge_option batch seed",
+    asking=ASKING,
+    fitting="prior level",
+)
 def leaderboard(
     tables: Annotated[
         list[Path],
@@ -115,7 +122,7 @@ def leaderboard(
     from judging.practice.board import Tournament, gate, of_columns, read_answers
     from judging.practice.board.board import require_system
     from judging.practice.board.errors import require_prompts
-    from judging.practice.board.people import among_people, sentence
+    from judging.practice.board.people import among_people, decide
     from judging.practice.ranking import words
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import UnnamedError, read
@@ -133,7 +140,7 @@ def leaderboard(
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, **vars(reading))
     labels = read(read_table(people)) if people else None
-    stop, left, stopped = None, math.inf, ""
+    stop, left, stopped = None, math.inf, None
     if judge is None:
         if offline or dry_run:
             raise JudgeError(
@@ -208,13 +215,13 @@ def leaderboard(
         if judge is None:
             wanted = [gate.parse(text, result.plain.items) for text in require]
         verdicts = [gate.check(result, one, sure) for one in wanted]
-        said = result.sentences()
-        sentences = [*(one.text for one in verdicts), *said]
-        beside = None
+        found, beside = result.findings(), None
         if labels is not None:
             beside = among_people(columns, labels, confidence)
-            sentences.insert(len(verdicts), sentence(columns, labels, confidence))
-            sentences += [f"Note: {people}: {note}." for note in labels.notes]
+            found.more.insert(0, decide(columns, labels, confidence))
+            found.notes.extend(f"{people}: {note}" for note in labels.notes)
+        found.more[:0] = verdicts
+        sentences = found.sentences("system", "comparison")
 
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"
@@ -222,12 +229,12 @@ def leaderboard(
     written: dict[Path | None, Callable[[], str]] = {
         files.out: lambda: csv_text(frame),
         files.comparisons: lambda: csv_text(columns.to_table()),
-        files.report: lambda: board(title, frame, sentences, rates, level=confidence),
+        files.report: lambda: board(title, frame, found, rates, level=confidence),
     }
     screen.deliver(
         lambda: "\n".join(
             [
-                words.aligned(words.rows_of(frame, confidence)),
+                words.aligned(words.rows_of(frame, confidence, fit=result.plain)),
                 *sentences,
                 "\nShare of comparisons won by the row's system:",
                 words.aligned(words.matrix(rates)),
@@ -239,7 +246,7 @@ def leaderboard(
                 *([f"\nBy {by}:", words.aligned(words.by_group(groups))] if by else []),
             ]
         ),
-        (lambda: _everything(result, said, verdicts, beside, partial=stop is not None))
+        (lambda: _everything(result, found, verdicts, beside, partial=stop is not None))
         if files.as_json
         else None,
         {path: content for path, content in written.items() if path is not None},
@@ -252,17 +259,20 @@ def leaderboard(
 
 def _everything(
     result: Leaderboard,
-    notes: Sequence[str],
-    verdicts: Sequence[gate.Verdict],
+    found: Found,
+    verdicts: Sequence[gate.Gate],
     people: Any,
     *,
     partial: bool,
 ) -> dict[str, Any]:
     """The leaderboard for a program, as the help says."""
+    from judging.practice.sentences import as_data
+
     effect = result.equal and result.equal.covariate
     return {
         "partial": partial,
-        "notes": list(notes),
+        "findings": as_data([*found.verdict, *found.more]),
+        "notes": found.sentences("system", "comparison"),
         "comparisons": len(result.comparisons),
         "bias": result.fit.bias,
         "errors": result.errors,

@@ -235,6 +235,11 @@ class Calling:
         STORE, "Keep the answers in this file; nothing is asked twice.", flag="--store", panel=FILES
     )
     quiet: bool = setting(False, "Show no progress.", flag="--quiet")
+    verbose: bool = setting(
+        False,
+        "Print all that is known of the ranking and the judge, as the report has it.",
+        flag="--verbose",
+    )
     judge_option: list[str] = setting(
         list,
         "An option of the judge, such as dtype=float32; may be repeated.",

@@ -35,11 +35,11 @@ COLUMNS = {
 MADE_OF = (
     "With --json, standard output is one object: calls, from_store, tokens, rankings (a list: "
     "attribute, judge, context, partial, stopped_because, comparisons, bias, first_rate (how "
-    "often the first position won), agreement (with people's scores: spearman, pearson, texts), "
-    "people (labels, kind, agreement, low, high; sharpness: what a logit is worth to them; scale: "
-    "slope, intercept, half, level), advice (state, text, more, labels), fragility (answers, of, "
-    "winner), notes, texts (the rows of --out)) and together (the rankings of several judges as "
-    f"one: attribute, context, notes, judges, texts). {o.DRY}"
+    "often the first position won), refused, left_out, findings (a list: kind, and its values; "
+    "Advice has state, more and labels, Agrees and Correlation what people say), trust (what their "
+    "labels are worth: sharpness, scale), notes (sentences) and texts (the rows of "
+    "--out)) and together (the rankings of several judges as one: attribute, context, findings, "
+    f"judges, texts). {o.DRY}"
 )
 
 
@@ -110,6 +110,7 @@ def rank(
     from judging.practice.ranking.report import report as page
     from judging.practice.ranking.words import in_text
     from judging.practice.reading.texts import read_texts
+    from judging.practice.sentences import say_all
     from judging.practice.trust import read_people
     from poe.choose.stopping import top_known
 
@@ -175,9 +176,10 @@ def rank(
             rankings = with_people(rankings, labels, str(people))
 
         def text() -> str:
-            moved = [] if before is None else rankings[0].compare(before).sentences()
+            moved = [] if before is None else say_all(rankings[0].compare(before).findings())
             with screen.busy("working out intervals and chances"):
-                return "\n".join([in_text(rankings), *filter(None, [" ".join(moved)])])
+                shown = in_text(rankings, verbose=calling.verbose)
+            return "\n".join([shown, *filter(None, [" ".join(moved)])])
 
         written: dict[Path | None, Callable[[], str]] = {
             files.out: lambda: _together(rankings, lambda one: one.to_frame()),
@@ -265,14 +267,14 @@ def _together(rankings: Sequence[Ranking], part: Callable[[Ranking], pd.DataFram
 
 def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
     """The rankings for a program, as the help says."""
+    from judging.practice.ranking.findings import cost, findings
+    from judging.practice.ranking.ranking import judged_of
     from judging.practice.ranking.together import together
-    from judging.practice.ranking.verdict import verdict
-    from judging.practice.ranking.words import agreement_of, judged_of, refusals, totals
+    from judging.practice.sentences import as_data, say_all
 
-    calls, new, tokens, _ = totals(rankings)
     rows = []
     for one in rankings:
-        agreement = agreement_of(one)
+        found = findings(one)
         rows.append(
             {
                 "attribute": one.attribute,
@@ -283,14 +285,11 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
                 "comparisons": len(one.comparisons),
                 "bias": one.fit.bias,
                 "first_rate": one.history["rate"].iloc[-1],
-                "agreement": agreement
-                and dict(zip(("spearman", "pearson", "texts"), agreement, strict=True)),
-                "people": _people(one),
-                "advice": verdict(one)._asdict(),
-                "fragility": one.fragility and one.fragility._asdict(),
                 "refused": one.refused,
                 "left_out": one.left_out,
-                "notes": (*refusals(one), *one.notes),
+                "findings": as_data([*found.verdict, *found.more]),
+                "trust": as_data(one.trust),
+                "notes": say_all(found.notes),
                 "texts": one.to_frame().to_dict("records"),
             }
         )
@@ -298,32 +297,17 @@ def _everything(rankings: Sequence[Ranking]) -> dict[str, Any]:
         {
             "attribute": one.attribute,
             "context": one.name or None,
-            "notes": one.sentences(),
+            "findings": as_data(one.findings()),
             "judges": one.reliability().to_dict("records"),
             "texts": [] if one.fit is None else one.to_frame().to_dict("records"),
         }
         for one in together(rankings)
     ]
+    took = cost(rankings)
     return {
-        "calls": new,
-        "from_store": calls - new,
-        "tokens": tokens,
+        "calls": took.new,
+        "from_store": took.stored,
+        "tokens": took.read,
         "rankings": rows,
         "together": joint,
-    }
-
-
-def _people(one: Ranking) -> dict[str, Any] | None:
-    """What labels of people say of the judge."""
-    trust = one.trust
-    if trust is None:
-        return None
-    return {
-        "labels": trust.labels,
-        "kind": trust.kind,
-        "agreement": trust.agreement.rate,
-        "low": trust.agreement.low,
-        "high": trust.agreement.high,
-        "sharpness": trust.sharpness and trust.sharpness._asdict(),
-        "scale": trust.scale and trust.scale._asdict(),
     }

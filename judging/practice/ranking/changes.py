@@ -8,13 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from judging import metrics
 from judging.errors import InvalidDataError
+from judging.practice import findings as f
 from judging.practice.reading.tables import as_name, as_number, find_column, read_table
+from judging.practice.sentences import say_all
 from poe.arrays import Floats, Mask
 from poe.errors import name_some
 from poe.ranks import shared_ranks
@@ -43,31 +46,33 @@ class Changes:
     added: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
-    def sentences(self) -> list[str]:
-        """What a reader should know, one sentence each."""
-        n, moved = len(self.table), self.table[self.table["moved"]]
-        named = ", ".join(
-            f"{row.name} ({row.rank}, was {row.rank_before})"
+    def findings(self) -> list[Any]:
+        """What a reader should know."""
+        moved = self.table[self.table["moved"]]
+        texts = [
+            f.MovedText(row.name, row.rank, row.rank_before)
             for row in moved.head(NAMED).itertuples(index=False)
-        )
-        more = f" and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
-        said = [
-            f"{len(moved)} of {n} texts moved by more than the errors of both rankings explain: "
-            f"{named}{more}."
-            if len(moved)
-            else f"None of {n} texts moved by more than the errors of both rankings explain.",
-            f"Spearman's correlation is {self.spearman:.2f} ({self.low:.2f} to {self.high:.2f}).",
+        ]
+        found: list[Any] = [
+            f.Moved(
+                "some" if len(moved) else "none",
+                len(moved),
+                len(self.table),
+                tuple(texts),
+                max(len(moved) - NAMED, 0),
+            ),
+            f.Spearman(self.spearman, self.low, self.high),
         ]
         if self.added or self.gone:
-            said.append(f"{len(self.added)} texts are new, {len(self.gone)} are gone.")
-        return said
+            found.append(f.NewAndGone(len(self.added), len(self.gone)))
+        return found
 
     def __repr__(self) -> str:
-        return f"Changes: {' '.join(self.sentences())}"
+        return f"Changes: {' '.join(say_all(self.findings()))}"
 
     def _repr_html_(self) -> str:
         shown = self.table.head(2 * NAMED).round({"shift": 2, "error": 2, "p_value": 4})
-        return f"<p>{escape(' '.join(self.sentences()))}</p>{shown.to_html(index=False)}"
+        return f"<p>{escape(' '.join(say_all(self.findings())))}</p>{shown.to_html(index=False)}"
 
 
 def changes(now: pd.DataFrame, before: pd.DataFrame, *, level: float = 0.95) -> Changes:

@@ -22,7 +22,6 @@ import numpy as np
 
 from judging.fitting import settled
 from judging.practice.ranking.equal import on_top
-from judging.practice.reading.tables import called
 from poe.arrays import Floats
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, NotConvergedError
@@ -40,22 +39,23 @@ class Fragility(NamedTuple):
     """How much hangs on few votes.
 
     votes : that would have to go, None where more than half would; of : all. winner : then.
+    first : now.
     """
 
     votes: int | None
     of: int
     winner: Any
+    first: Any
 
-    def sentence(self, first: Any, what: str = "vote", thing: str = "system") -> str:
-        """For a reader; what : one of them, thing : what is ranked."""
-        best = called(first, thing)
-        if self.votes is None:
-            return f"{best} stays first whichever half of the {what}s is left out, of those tried."
-        one = f"1 {what}" if self.votes == 1 else f"{self.votes:,} {what}s"
-        return (
-            f"Without {one} of {self.of:,} ({100 * self.votes / self.of:.2g}%), chosen against "
-            f"{best}, {called(self.winner, thing)} would be first."
-        )
+    @property
+    def case(self) -> str:
+        """Which sentence."""
+        return "safe" if self.votes is None else "votes"
+
+    @property
+    def percent(self) -> float:
+        """Of all votes."""
+        return 100.0 * (self.votes or 0) / self.of
 
 
 def fragility(fit: Fit) -> Fragility:
@@ -70,8 +70,8 @@ def fragility(fit: Fit) -> Fragility:
         if fewest is not None and (best is None or fewest[0] < best[0]):
             best = fewest
     if best is None:
-        return Fragility(None, len(c), None)
-    return Fragility(best[0], len(c), fit.items[best[1]])
+        return Fragility(None, len(c), None, fit.items[first])
+    return Fragility(best[0], len(c), fit.items[best[1]], fit.items[first])
 
 
 def fragility_of(fit: Fit) -> Fragility | None:

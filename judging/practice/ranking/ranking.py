@@ -25,7 +25,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     from judging.judges import TextJudge
 
-__all__ = ["Ranking", "apart", "names_of_judges"]
+__all__ = ["Ranking", "apart", "judge_name", "judged_of", "names_of_judges"]
 
 EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
 
@@ -58,7 +58,8 @@ class Ranking:
     choices
         Theirs between two texts, as in `judging.practice.trust.People`.
     notes
-        What a reader should know, in words.
+        What a reader should know: findings (`judging.practice.sentences` says them), and sentences
+        about what was read.
     name
         Of the context.
     attribute
@@ -90,7 +91,7 @@ class Ranking:
     copies: Mapping[str, str] = field(default_factory=dict, repr=False)
     gold: Mapping[str, float] = field(default_factory=dict, repr=False)
     choices: tuple[tuple[str, str, float], ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Any, ...] = ()
     name: str = ""
     attribute: str = ""
     rest: int = 0
@@ -263,6 +264,19 @@ class Ranking:
             float(metrics.pearson(ours, theirs)),
             len(ours),
         )
+
+
+def judge_name(ranking: Ranking) -> str:
+    """The judge in a few words."""
+    given = judged_of(ranking).judge.specification
+    return str(given.get("model") or given.get("kind") or "a judge")
+
+
+def judged_of(ranking: Ranking) -> Any:
+    """The judge of texts with its answers; ValueError for a ranking by a plain function."""
+    if ranking.judged is None:
+        raise ValueError("a report is about texts that a judge read; this ranking has none")
+    return ranking.judged
 
 
 def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:

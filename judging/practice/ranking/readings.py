@@ -15,7 +15,6 @@ from scipy.special import stdtr
 from scipy.stats import binomtest
 
 from judging.practice.ranking.ranking import Ranking
-from judging.practice.trust.trust import percent
 from poe.arrays import Indices
 from poe.choose.adaptive import curvature_at, next_comparisons, resistances
 from poe.debias import Rate, first_position_rate
@@ -30,11 +29,8 @@ __all__ = [
     "along_length",
     "calibration",
     "drowned",
-    "listed",
     "neighbours",
     "next_pairs",
-    "percent",
-    "plural",
     "position",
     "prospects",
     "settled_share",
@@ -89,23 +85,10 @@ def drowned(fit: Fit, level: float) -> float:
     return min(float((np.abs(d) < abs(fit.bias)).mean()), abs(2.0 * seen.counted.rate - 1.0))
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names in a sentence: "a, b and c"."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def two_digits(value: float) -> int:
     """A number of answers that is no more than a guess."""
     digits = max(int(np.floor(np.log10(max(value, 1.0)))) - 1, 0)
     return int(round(value, -digits))
-
-
-def plural(thing: str) -> str:
-    """More than one thing."""
-    if thing.endswith("y") and thing[-2:-1] not in tuple("aeiou"):
-        return thing[:-1] + "ies"
-    return thing + ("es" if thing.endswith(("s", "x", "ch", "sh")) else "s")
 
 
 def typical_error(fit: Fit) -> float:

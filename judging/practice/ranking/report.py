@@ -24,15 +24,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judging.machine import write
-from judging.practice.ranking import readings, words
+from judging.practice import findings as f
+from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.equal import on_top
-from judging.practice.ranking.ranking import Ranking
-from judging.practice.ranking.readings import listed
+from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
 from judging.practice.ranking.together import Together, together
-from judging.practice.ranking.words import judged_of, percent, places, signed
+from judging.practice.ranking.verdict import Advice
+from judging.practice.ranking.words import places, signed
+from judging.practice.sentences import listed, percent, plural, say, say_all
 from judging.practice.trust.needed import needed
 from judging.quoting import csv_text
-from poe.scatter import Scatter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,10 @@ BOARD = 250  # rows of a page on comparisons that exist
 MATRIX = 40  # texts up to which every single comparison is drawn
 LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
+ADVICE = (Advice, f.Known)  # printed in bold
+# What has a place of its own on the page: on top, and in the section on people.
+SHOWN = (f.Stopped, f.Unit, readings.Position, f.Mass, f.Correlation)
+BELOW = (f.Equal, f.Worth, f.Within)
 LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
 
 
@@ -96,13 +101,13 @@ def report(
     script = (Path(__file__).parent / "report.js").read_text() if long else ""
     page = _rendered(
         "report.html",
-        title=f"{_number_of_texts(rankings):,} {words.plural(thing)} ranked: {attribute}",
+        title=f"{_number_of_texts(rankings):,} {plural(thing)} ranked: {attribute}",
         attribute=attribute,
-        things=words.plural(thing),
+        things=plural(thing),
         command=command.replace(" --", " \\\n  --"),
         made=made or datetime.date.today().isoformat(),
         kind=words.kind(rankings[0]),
-        judge=" and ".join(dict.fromkeys(map(words.judge_name, rankings))),
+        judge=" and ".join(dict.fromkeys(map(judge_name, rankings))),
         facts=_facts(rankings),
         notes=_notes(rankings),
         rankings=[_page(one, thing, words.told_apart(one, rankings)) for one in rankings],
@@ -115,7 +120,7 @@ def report(
         prompt=judged_of(rankings[0]).prompt,
         sent=_sent(rankings[0]),
         expert=words.expert_of(rankings[0]),
-        calls=f"{words.totals(rankings)[0]:,}",
+        calls=f"{findings.cost(rankings).comparisons:,}",
         excerpt=EXCERPT,
         named_up_to=NAMED,
         low_mass=LOW_MASS,
@@ -124,7 +129,7 @@ def report(
         around=around,
         median=np.median,
         known=lambda values: bool(np.isfinite(values).all()),
-        texts=lambda marks: [f"{value:g}" for value in marks],
+        texts=_texts,
     )
     if path is not None:
         write(Path(path), page)
@@ -132,7 +137,13 @@ def report(
 
 
 def board(
-    title: str, table: pd.DataFrame, said: list[str], rates: pd.DataFrame | None, *, level: float
+    title: str,
+    table: pd.DataFrame,
+    found: findings.Found,
+    rates: pd.DataFrame | None,
+    *,
+    level: float,
+    thing: str = "system",
 ) -> str:
     """The page on comparisons that exist: `Fit.to_frame` or `Leaderboard.to_frame`, win rates."""
     rows = words.rows_of(table, level)
@@ -140,7 +151,37 @@ def board(
         left = ["…", f"{len(rows) - BOARD:,} more", *[""] * (len(rows[0]) - 2)]
         rows = [*rows[: BOARD - 50], left, *rows[-50:]]
     known = [] if rates is None else words.matrix(rates)
-    return _rendered("board.html", title=title, rows=rows, words=said, rates=known)
+    unit = [one for one in found.more if isinstance(one, f.Unit)]
+    rest = [one for one in found.more if not isinstance(one, f.Unit)]
+    whole = findings.Found([], rest, found.notes)
+    drawn = table if "low" in table else table[:0]
+    shown = drawn.iloc[_ends(len(drawn))]
+    return _rendered(
+        "board.html",
+        title=title,
+        rows=rows,
+        verdict=_headline(found.verdict, thing, "comparison"),
+        words=whole.sentences(thing, "comparison"),
+        rates=known,
+        level=f"{100 * level:g}%",
+        shown=_strips(shown, ranks=len(drawn) > NAMED) if len(shown) else [],
+        scale=around([*shown["low"], *shown["high"]]) if len(shown) else None,
+        unit=" ".join(say_all(unit, thing)),
+        named_up_to=NAMED,
+        texts=_texts,
+    )
+
+
+def _headline(found: Iterable[Any], thing: str, answer: str = "call") -> dict[str, str]:
+    """What to do, in bold, and what was found."""
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    for one in found:
+        parts[isinstance(one, ADVICE)].append(say(one, thing, answer))
+    return {"advice": " ".join(parts[True]), "rest": " ".join(parts[False])}
+
+
+def _texts(marks: Iterable[float]) -> list[str]:
+    return [f"{value:g}" for value in marks]
 
 
 def _rendered(template: str, **said: Any) -> str:
@@ -155,7 +196,7 @@ def _rendered(template: str, **said: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(rate=words.rate_in_words)
+    environment.filters.update(said=say)
     return environment.get_template(template).render(version=__version__, **said)
 
 
@@ -166,48 +207,39 @@ def _number_of_texts(rankings: Sequence[Ranking]) -> int:
 
 def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     """The boxes on top: name, value, remark."""
-    one, (calls, new, tokens, unit) = rankings[0], words.totals(rankings)
+    one, cost = rankings[0], findings.cost(rankings)
     computed = sum(answer.computed for each in rankings for answer in judged_of(each).answers)
-    if computed < 0.99 * tokens:
+    unit = cost.unit
+    if computed < 0.99 * cost.read:
         unit += f", {computed:,.0f} of them computed, the rest shared"
+    asked = f"{cost.new:,} asked now, {cost.stored:,} from the store"
     boxes = [
         ("Texts", f"{_number_of_texts(rankings):,}", ""),
-        ("Comparisons", f"{calls:,}", f"{new:,} asked now, {max(calls - new, 0):,} from the store"),
-        ("Read by the judge", f"{tokens:,}" if tokens else "unknown", unit),
+        ("Comparisons", f"{cost.comparisons:,}", asked),
+        ("Read by the judge", f"{cost.read:,}" if cost.read else "unknown", unit),
     ]
     if len(rankings) == 1:
         equal = on_top(one.fit)
         sure = f"best with probability {percent(one.fit.prob_top_set(1))}"
         boxes.insert(1, ("On top", listed(map(str, equal)), sure if len(equal) == 1 else "equal"))
-        if agreement := words.agreement_of(one):
-            rho, r, n = agreement
-            remark = f"Spearman; Pearson {r:.2f}; {n} texts"
-            boxes.append(("Agreement with people", f"{rho:.2f}", remark))
+        if (people := findings.agreement_of(one)) is not None:
+            remark = f"Spearman; Pearson {people.pearson:.2f}; {people.texts} texts"
+            boxes.append(("Agreement with people", f"{people.spearman:.2f}", remark))
     return boxes
 
 
 def _notes(rankings: Sequence[Ranking]) -> list[str]:
-    notes = words.notes_of(rankings)
+    notes = findings.notes(rankings)
     if ties := sum(judged_of(one).ties for one in rankings):
-        notes.append(f"To {ties} comparisons the judge gave no label; they count as ties")
-    return [f"{_begun(note)}{'' if note.endswith('.') else '.'}" for note in notes]
+        notes.append(f.NoLabel(ties))
+    return say_all(f.Note(say(note)) for note in notes)
 
 
-def _begun(note: str) -> str:
-    """A sentence begins with a capital, unless it begins with the name of a file or a text."""
-    word = note.split(maxsplit=1)[0].rstrip(",;") if note.strip() else ""
-    return note[:1].upper() + note[1:] if word.replace("-", "").isalpha() else note
-
-
-def _orders(calls: int, pairs: int, n_items: int) -> str:
+def _orders(calls: int, pairs: int, n_items: int) -> Any:
     """In which orders pairs were asked, counted."""
     both, one = calls - pairs, 2 * pairs - calls
-    if not one:
-        every = pairs == n_items * (n_items - 1) // 2
-        return f"Every pair {'' if every else 'that was asked, '}was asked in both orders."
-    if not both:
-        return "Pairs were asked in one order, drawn at random."
-    return f"{both:,} pairs were asked in both orders, {one:,} in one."
+    every = "all" if pairs == n_items * (n_items - 1) // 2 else "both"
+    return f.InOrders("mixed" if both and one else "one" if one else every, both, one)
 
 
 def _sent(one: Ranking) -> str:
@@ -244,6 +276,7 @@ def _settings(one: Ranking) -> dict[str, object]:
 def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     """Everything that the template says of one ranking."""
     table, judged, n = one.to_frame(), judged_of(one), len(one.fit.items)
+    found = findings.findings(one)
     whole = table[table["same_text_as"] == ""].reset_index(drop=True)
     shown = whole.iloc[_rows_shown(whole, one.top)]
     near, later = (
@@ -263,13 +296,14 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "level": f"{100 * one.level:g}%",
         "name": told,
         "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
-        "agreement": words.agreement_of(one),
-        "headline": words.headline(one, thing),
-        "trust": [] if one.trust is None else one.trust.sentences(),
+        "agreement": findings.agreement_of(one),
+        "headline": _headline(
+            (each for each in found.verdict if not isinstance(each, BELOW)), thing
+        ),
+        "trust": [] if one.trust is None else say_all(one.trust.findings(), thing),
         "human": _on_peoples_scale(one, shown),
         "to_label": ", ".join(_to_label(one)),
-        "fragility": one.fragility
-        and one.fragility.sentence(one.fit.ranking()[0], "answer", thing),
+        "more": say_all((each for each in found.more if not isinstance(each, SHOWN)), thing),
         "calibration": [words.calibrated(row) for row in readings.calibration(one)],
         "drowned": percent(share) if share >= readings.HARDLY else "",
         "ranking": _ranking_table(one, table[_original(table).isin(of)], whole["name"]),
@@ -282,7 +316,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "last": one.fit.ranking()[-1],
         "shown": _strips(shown, ranks=n > NAMED),
         "scale": around([*shown["low"], *shown["high"]]),
-        "bradley_terry": words.expert_of(one) == "Bradley-Terry",
+        "unit": say(findings.unit(one.fit), thing),
         "neighbours": [
             (upper, lower, percent(p), verdict)
             for upper, lower, p, verdict in near
@@ -296,17 +330,17 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         ]
         if n <= LARGEST
         else [],
-        "basis": _basis(one),
+        "basis": say(_basis(one)),
         "pairs": len(judged.pairs),
         "possible": n * (n - 1),
         "unordered": unordered,
-        "orders": _orders(len(judged.pairs), unordered, n),
+        "orders": say(_orders(len(judged.pairs), unordered, n)),
         "times": places(int(times.min()), int(times.max())),
         "matrix": _matrix(one) if n <= MATRIX else [],
         "position": readings.position(one.fit, one.level),
         "mass": np.array([answer.mass for answer in judged.answers]),
         "sampled": any(answer.draws for answer in judged.answers),
-        "bare": sum(map(words.shows_one_label, judged.answers)),
+        "bare": sum(map(findings.shows_one_label, judged.answers)),
         "rounds": one.history.to_dict("records"),
         "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
         "prospects": [
@@ -348,17 +382,20 @@ def _joint(one: Together) -> dict[str, Any]:
     where = ", ".join(filter(None, (one.attribute, one.name)))
     table = None if one.fit is None else words.rows_of(one.to_frame().head(NAMED), one.level)
     judges = [row[1:] for row in words.by_judge(one)]
-    return {"where": where, "said": one.sentences(), "table": table, "judges": judges}
+    return {"where": where, "said": say_all(one.findings()), "table": table, "judges": judges}
 
 
 def _rows_shown(table: pd.DataFrame, top: int) -> list[int]:
     """Rows that are shown: all, or the ends and those who may or may not be among the best."""
     n = len(table)
-    if n <= NAMED:
-        return list(range(n))
     maybe = table[(table["rank_low"] <= top) & (table["rank_high"] > top)]
     nearest = maybe.iloc[np.argsort(np.abs(maybe["rank"] - top - 0.5), kind="stable")[:AROUND]]
-    return sorted({*range(ENDS[0]), *range(n - ENDS[1], n), *nearest.index.tolist()})
+    return sorted({*_ends(n), *nearest.index.tolist()})
+
+
+def _ends(n: int) -> list[int]:
+    """Rows of a picture: all, or those at the top and at the bottom."""
+    return list(range(n)) if n <= NAMED else [*range(ENDS[0]), *range(n - ENDS[1], n)]
 
 
 def _strips(table: pd.DataFrame, *, ranks: bool) -> list[tuple[Any, ...]]:
@@ -405,7 +442,7 @@ def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
     changes = one.compare(before)
     table = changes.table
     return {
-        "sentences": changes.sentences(),
+        "sentences": say_all(changes.findings()),
         "rows": [
             (
                 row.name,
@@ -463,36 +500,16 @@ def _original(table: pd.DataFrame) -> pd.Series:
     return table["same_text_as"].where(table["same_text_as"] != "", table["name"])
 
 
-def _scattered(scatter: Scatter) -> str:
-    """How far answers scatter: "0.6 times as far as single decisions would"."""
-    size = f"{scatter.size:.2g}"
-    if scatter.power == 1:
-        times = "" if size == "1" else f"{size} times "
-        said = f"{times}as far as single decisions would"
-    else:
-        said = f"by {size} {'logits' if scatter.power else 'in units of a difference'}"
-    if scatter.shared:
-        said += f", with errors about one pair that correlate by {scatter.shared:.2f}"
-    return said
-
-
-def _basis(one: Ranking) -> str:
+def _basis(one: Ranking) -> Any:
     """Where the width of the intervals comes from."""
     fit, scatter = one.fit, one.fit.scatter
     if fit.covariance_choice != "curvature" and scatter is not None:
-        return (
-            "Their width comes from how far the answers scatter around the scores: "
-            f"{_scattered(scatter)}. "
-            f"Quantiles are Student's, {scatter.freedom:g} degrees of freedom."
-        )
-    if words.expert_of(one) != "Bradley-Terry":
-        return "Their width comes from the expert named above."
-    if fit.covariance_choice == "curvature" or np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all():
-        return "Their width counts every answer as one decision."
-    return (
-        "There are too few answers to tell how they scatter, so each counts as one decision, which "
-        "makes wide intervals."
-    )
+        as_one = "decisions" if f"{scatter.size:.2g}" == "1" else "times"
+        case = {0: "units", 1: as_one}.get(scatter.power, "logits")
+        return f.Width(case, scatter.size, scatter.shared, scatter.freedom)
+    decided = np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all()
+    case = "one each" if fit.covariance_choice == "curvature" or decided else "few"
+    return f.Width(case if words.expert_of(one) == "Bradley-Terry" else "expert", 1.0, 0.0, np.inf)
 
 
 def _matrix(one: Ranking) -> list[dict[str, Any]]:

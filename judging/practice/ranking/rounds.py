@@ -19,6 +19,7 @@ from judging import metrics
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges.spending import AskingEndedError, RoundWrittenError, SpendingLimitError
+from judging.practice.findings import Narrow, OneOrder
 from judging.practice.ranking.ending import (
     RankingFailedError,
     RankingInterruptedError,
@@ -27,10 +28,10 @@ from judging.practice.ranking.ending import (
 )
 from judging.practice.ranking.limits import HOPELESS, as_rules, require_rules
 from judging.practice.ranking.links import ask_first, links_first
+from judging.practice.ranking.orders import orders_of
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
 from judging.practice.ranking.settings import Asking, Fitting
-from judging.practice.ranking.words import decided
 from poe.arrays import Floats, Indices
 from poe.choose import orders
 from poe.choose.adaptive import next_comparisons
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 __all__ = ["About", "Judge", "Rounds", "calls_left", "opening"]
 
 Judge = Callable[[Indices], ArrayLike]
-NARROW = 'the rule "reordering" looks at the answers from the start: intervals may be too narrow'
 FOLLOWED = 1000  # items up to which every round's uncertainty is worked out
 
 
@@ -203,7 +203,7 @@ class Rounds:
         self.ended: BaseException | None = None
         self.decision: Decision | None = None
         self.both = self.asking.both_orders
-        self.notes: tuple[str, ...] = ()
+        self.notes: tuple[Any, ...] = ()
         self.refused: list[tuple[int, int]] = []
         self.left, self.wanted = set[tuple[int, int]](), set[tuple[int, int]]()
         if self.judged is not None:
@@ -335,7 +335,7 @@ class Rounds:
         assert self.made is not None
         f = self.fitting
         try:
-            self.fit, notes = settled(
+            self.fit, said = settled(
                 self.made, expert=f.expert, bias=f.bias, prior=f.prior, covariance=f.covariance
             )
         except ComparisonError as error:
@@ -352,14 +352,14 @@ class Rounds:
             raise
         if self.asking.orders == "auto" and self.decision is None:
             self._decide()
-        n = len(self.names)
+        n, notes = len(self.names), list[Any](said)
         chosen = not self.offline and self.asked < n * (n - 1)  # else it changed nothing
         if self.decision is not None and self.decision.reason != "unknown" and chosen:
-            notes = [*notes, decided(self.decision)]
+            notes.append(orders_of(self.decision))
         if self.asking.both_orders:
-            notes = [*notes, *_one_order_only(self.made)]
+            notes += _one_order_only(self.made)
         if self.asking.rule == "reordering" and chosen:
-            notes = [*notes, NARROW]
+            notes.append(Narrow(self.asking.rule))
         self.notes = tuple(notes)
         self.history.add(self.fit, self.made)
 
@@ -493,17 +493,11 @@ def calls_left(n_items: int, stored: Indices, calls: int) -> int:
     return min(left, n_items * (n_items - 1) - len(stored))
 
 
-def _one_order_only(made: Comparisons) -> list[str]:
-    """A note where both orders were wanted, and the store's answers left no calls for them."""
+def _one_order_only(made: Comparisons) -> list[Any]:
+    """A finding where both orders were wanted, and the store's answers left no calls for them."""
     pairs = _as_set(made.pairs)
     single = sum((j, i) not in pairs for i, j in pairs)
-    if not single:
-        return []
-    return [
-        f"{single} of the {len(pairs)} comparisons have one order alone, though both were wanted: "
-        f"answers in one order that were there count for the budget; {single} more calls, by a "
-        "larger one, would ask the other"
-    ]
+    return [OneOrder(single, len(pairs))] if single else []
 
 
 def _as_set(pairs: Indices) -> set[tuple[int, int]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -21,9 +21,9 @@ from scipy.stats import norm
 from judging import metrics
 from judging.panel.judgements import PanelError
 from judging.panel.products import PanelFit, fit_panel
+from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, names_of_judges
-from judging.practice.ranking.readings import listed, percent
 from poe.errors import ComparisonError, NotConvergedError
 from poe.ranks import shared_ranks
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Together", "together"]
-
-TWO = "the two do not follow each other, and nothing here tells which is wrong: labels by people do"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +47,7 @@ class Together:
     judges: tuple[str, ...]
     own: tuple[Ranking, ...]
     level: float
-    why: str = ""
+    why: Any = ""
 
     def to_frame(self) -> pd.DataFrame:
         """A row a text, best first: rank, name, score, error, low, high.
@@ -97,30 +95,23 @@ class Together:
             for a, b in combinations(range(len(self.own)), 2)
         ]
 
-    def sentences(self) -> list[str]:
+    def findings(self) -> list[Any]:
         """What a reader should know."""
-        pairs = [f"{one} with {other}: {rho:.2f}" for one, other, rho in self.agreements()[:3]]
-        said = [f"How the judges' rankings correlate (Spearman): {'; '.join(pairs)}."]
+        found: list[Any] = [f.Pairwise(tuple(f.TwoJudges(*one) for one in self.agreements()[:3]))]
         if self.fit is None:
-            return [*said, f"One ranking of all judges cannot be made: {self.why}."]
+            return [*found, f.NoPanel(self.why)]
         order = np.argsort(-self.fit.scores, kind="stable")[:2]
         spread = self.fit.covariance
         gap = float(self.fit.scores[order[0]] - self.fit.scores[order[1]])
         i, j = order.tolist()
         error = float(np.sqrt(max(spread[i, i] + spread[j, j] - 2.0 * spread[i, j], 1e-12)))
         best, second = (self.fit.items[k] for k in order)
-        sure = percent(float(ndtr(gap / error)))
-        said.append(
-            f"By all judges {best} is best ({sure} sure that it is better than {second})."
-            if len(equal := on_top(self.fit)) == 1
-            else f"By all judges {listed(map(str, equal))} share first place."
-        )
+        equal = tuple(on_top(self.fit))
+        case = "best" if len(equal) == 1 else "shared"
+        found.append(f.ByAll(case, equal, best, second, float(ndtr(gap / error))))
         if weak := _weak(self.fit):
-            said.append(
-                f"Not to be relied on, because the answers do not follow the others': "
-                f"{', '.join(weak)}."
-            )
-        return [*said, "What all of them get wrong alike does not show."]
+            found.append(f.Weak(tuple(weak)))
+        return [*found, f.Alike()]
 
     def _scores(self) -> np.ndarray:
         """(K, N) of the texts that all judges ranked, each judge's own."""
@@ -140,13 +131,14 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
         names = names_of_judges(own)
         if len(own) < 2:
             continue
-        fit, why = None, ""
+        fit: PanelFit | None = None
+        why: Any = ""
         try:
             fit = fit_panel({n: one.comparisons for n, one in zip(names, own, strict=True)})
         except (PanelError, ComparisonError, NotConvergedError) as error:
             why = str(error).rstrip(".")
         if fit is not None and len(own) == 2 and _weak(fit):
-            fit, why = None, TWO
+            fit, why = None, f.NotFollowing()
         panels.append(Together(attribute, name, fit, names, tuple(own), own[0].level, why))
     return panels
 

@@ -19,23 +19,17 @@ asks about the top does better. Only where all is improbable is asking on no adv
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import chdtri, ndtr, ndtri
 
 from judging import kinds
 from judging.cost import Price
+from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
-from judging.practice.ranking.readings import (
-    HARDLY,
-    drowned,
-    listed,
-    percent,
-    plural,
-    two_digits,
-)
-from judging.practice.reading.tables import called
+from judging.practice.ranking.readings import HARDLY, drowned, two_digits
 from judging.practice.trust.needed import needed
 from judging.practice.trust.trust import Trust
 from poe.result import Fit
@@ -43,7 +37,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     from judging.practice.ranking.ranking import Ranking
 
-__all__ = ["Verdict", "of_fit", "verdict"]
+__all__ = ["Advice", "of_fit", "some", "verdict"]
 
 MOST_TIMES = 100.0  # times as many answers as there are, beyond which more are no advice
 LEAST = 0.1  # as many more, as a share of what there is, below which nothing is advised
@@ -55,28 +49,27 @@ DRAWS = 2000
 State = Literal["decide", "ask", "label", "alike", "not by this judge"]
 
 
-class Verdict(NamedTuple):
-    """state, text : what to do, for a program and for a reader.
+@dataclass(frozen=True)
+class Advice:
+    """What to do, and why.
 
     more : answers to ask for next; labels : of people, these included, that would tell whether the
     judge beats a coin. None where none are advised.
     """
 
     state: State
-    text: str
+    why: Any
     more: int | None = None
     labels: int | None = None
 
 
-def verdict(one: Ranking, thing: str = "text") -> Verdict:
+def verdict(one: Ranking) -> Advice:
     """What a ranking's reader should do."""
     n, asked = len(one.fit.items), len(one.comparisons)
     asked += 0 if one.judged is None else len(one.judged.refused)
     return of_fit(
         one.fit,
         one.level,
-        thing=thing,
-        what="call",
         left=max(n * (n - 1) - asked, 0),
         rest=one.rest if one.partial else 0,
         partial=one.partial,
@@ -90,125 +83,63 @@ def of_fit(
     fit: Fit,
     level: float,
     *,
-    thing: str,
-    what: str,
     left: float = np.inf,
     rest: int = 0,
     partial: bool = False,
-    takes: Callable[[int], str] | None = None,
+    takes: Callable[[int], Any] | None = None,
     people: Trust | None = None,
     by_judge: bool = False,
     judged: bool = False,
-) -> Verdict:
-    """The same of any fit. what : an answer. left : how many there can be more.
+) -> Advice:
+    """The same of any fit. left : how many answers there can be more.
 
     partial, rest : whether asking was cut short, and how many of the budget were not made.
-    takes : a function of more answers that says what they take. by_judge : whether it is known
-    that a judge of texts answered, and not people; judged : or a judge of systems' answers.
+    takes : what so many more answers take. by_judge : whether it is known that a judge of texts
+    answered, and not people; judged : or a judge of systems' answers.
     """
-    told = _not_by_this(fit, level, thing, people, judged=by_judge or judged) or _label(people)
-    equal = on_top(fit)
-    if told is None and len(equal) == 1 and fit.prob_top_set(1) >= level:
-        told = _decide(fit, level, thing, people, by_judge=by_judge)
-    if told is not None:
-        return told
+    if advice := _not_by_this(fit, level, people, judged=by_judge or judged) or _label(people):
+        return advice
+    equal, n = on_top(fit), len(fit.items)
+    if len(equal) == 1 and fit.prob_top_set(1) >= level:
+        if people is not None or not by_judge:
+            return Advice("decide", f.Decided("checked", equal[0], None))
+        few = needed(level=level).scores
+        case = "unchecked" if few < n else "unchecked, few"
+        return Advice("decide", f.Decided(case, equal[0], few), labels=few)
     could = max(leaders(fit, level), equal, key=len)
-    named = _named(could, thing, len(fit.items))
-    take = "either" if len(could) == 2 else "any of them"
-    blind = f"{_named(equal, thing, len(fit.items))} are equal" if len(equal) > 1 else ""
-    if not blind and not _tells_apart(fit, level):
-        things = f"these {plural(thing)}"
-        what_of_them = f"this judge tells {things} apart" if by_judge else f"{things} differ"
-        blind = (
-            f"nothing shows yet that {what_of_them}: their scores differ no more than chance would "
-            "make them"
-        )
-    if left == 0:
-        open_ = blind or f"{named} are too close"
-        return Verdict(
-            "alike",
-            f"Who is best stays open: every {what} was made, and {open_}. Take {take}, or ask "
-            "somebody else.",
-        )
-    close = blind or f"{named} are close"
-    odds = _odds(fit, level, left, rest, what, takes)
-    every, more = odds[-1], odds[0].answers
-    if every.chance < HOPELESS and not partial:
-        return Verdict(
-            "alike",
-            f"Asking more will hardly tell who is best: {close}, and {every.text} would with a "
-            f"probability of {_about(every.chance)}. Take {take}, or ask somebody else.",
-        )
-    would = [
-        f"{one.text} would {'tell who is best' if one is odds[0] else 'do so'} with a probability "
-        f"of {_about(one.chance)}"
-        for one in odds
-    ]
-    return Verdict(
-        "ask",
-        f"Ask more before you decide: {close}; {', and '.join(would)}.",
-        more=int(more) if np.isfinite(more) else None,
-    )
+    if len(equal) > 1:
+        tie = f.Tie("equal", some(equal, n))
+    elif not _tells_apart(fit, level):
+        tie = f.Tie("chance, judge" if by_judge else "chance", some(could, n))
+    else:
+        tie = f.Tie("close", some(could, n))
+    odds = tuple(_odds(fit, level, left, rest, takes)) if left else ()
+    if not odds:
+        return Advice("alike", f.Open("over", tie, len(could), ()))
+    if odds[-1].chance < HOPELESS and not partial:
+        return Advice("alike", f.Open("hopeless", tie, len(could), odds[-1:]))
+    more, case = odds[0].count, "more" if len(odds) == 1 else "more or all"
+    why = f.Open(case, tie, len(could), odds)
+    return Advice("ask", why, more=int(more) if np.isfinite(more) else None)
 
 
-def _not_by_this(
-    fit: Fit, level: float, thing: str, people: Trust | None, *, judged: bool
-) -> Verdict | None:
+def _not_by_this(fit: Fit, level: float, people: Trust | None, *, judged: bool) -> Advice | None:
     """Where the place decides, or people and the judge do not agree more often than by chance."""
     heard = people is not None and people.state == "agrees"
     if (share := drowned(fit, level)) >= HARDLY and not heard:
-        place, rate = "first" if fit.bias < 0 else "second", percent(share)
-        why = (
-            f"the judge hardly reads: in {rate} of the comparisons it would choose what is shown "
-            f"{place}, whichever {thing} that is"
-            if judged
-            else f"the place decides: in {rate} of the comparisons the {place} would win, whatever "
-            f"{thing} that is. If the table does not have the order in which {plural(thing)} were "
-            "shown, say so in a column in_order that is 0"
-        )
-        return Verdict("not by this judge", f"Do not decide by this ranking, because {why}.")
+        place = "first" if fit.bias < 0 else "second"
+        return Advice("not by this judge", f.Drowned("judge" if judged else "table", share, place))
     if people is None or people.state != "useless":
         return None
-    a = people.agreement
-    return Verdict(
-        "not by this judge",
-        f"Do not decide by this judge: people order two {plural(thing)} as it does in {a.rate:.0%} "
-        f"({a.low:.0%} to {a.high:.0%}) of pairs, and a coin would in 50%.",
-    )
+    return Advice("not by this judge", f.NoBetterThanACoin(people.agreement))
 
 
-def _label(people: Trust | None) -> Verdict | None:
+def _label(people: Trust | None) -> Advice | None:
     """Where people have said something, and too little."""
     if people is None or people.state != "open":
         return None
     wanted = max(people.wanted, people.labels + 1)
-    return Verdict(
-        "label",
-        f"Have people label more before you decide: about {wanted:,} {people.kind} in place of "
-        f"{people.labels:,} would tell whether this judge beats a coin.",
-        labels=wanted,
-    )
-
-
-def _decide(fit: Fit, level: float, thing: str, people: Trust | None, *, by_judge: bool) -> Verdict:
-    """For the first, and how far a judge that nobody has checked can be trusted."""
-    best = called(fit.ranking()[0], thing)
-    if people is not None or not by_judge:
-        return Verdict("decide", f"Decide for {best}.")
-    few, n = needed(level=level).scores, len(fit.items)
-    which = f"of {few} {plural(thing)}" if few < n else f"of these and more, {few} in all,"
-    return Verdict(
-        "decide",
-        f"Decide for {best}, if you trust this judge: scores by people {which} would tell how far "
-        "you can.",
-        labels=few,
-    )
-
-
-class _Odds(NamedTuple):
-    answers: float
-    text: str
-    chance: float
+    return Advice("label", f.FewLabels(wanted, people.labels, people.kind), labels=wanted)
 
 
 def _odds(
@@ -216,27 +147,20 @@ def _odds(
     level: float,
     left: float,
     rest: int,
-    what: str,
-    takes: Callable[[int], str] | None,
-) -> list[_Odds]:
+    takes: Callable[[int], Any] | None,
+) -> list[Any]:
     """How probable it is that more answers settle who is best: the next ones, and all."""
     some = rest or _more(fit, level) or np.inf
     counts = [some, left] if some < left else [left]
     if not np.isfinite(counts[-1]) and len(counts) > 1:
         counts.pop()
-    said = []
+    odds = []
     for count in counts:
-        cost = takes(int(count)) if takes is not None and np.isfinite(count) else ""
-        if not np.isfinite(count):
-            text = f"a lot more {what}s"
-        elif count == rest:
-            text = f"the rest of the budget, {count:,.0f} {what}{'s' if count > 1 else ''}{cost},"
-        elif count == left:
-            text = f"all {left:,.0f} {what}s left{cost}" if left > 1 else f"the {what} left{cost}"
-        else:
-            text = f"about {count:,.0f} more {what}{'s' if count > 1 else ''}{cost}"
-        said.append(_Odds(count, text, _chance(fit, level, count)))
-    return said
+        case: Any = "rest" if count == rest else "all" if count == left else "some"
+        cost = takes(int(count)) if takes is not None and np.isfinite(count) else None
+        case = case if np.isfinite(count) else "endless"
+        odds.append(f.Odds(case, count, _chance(fit, level, count), cost))
+    return odds
 
 
 def leaders(fit: Fit, level: float) -> list[Any]:
@@ -247,21 +171,17 @@ def leaders(fit: Fit, level: float) -> list[Any]:
     return could if len(could) > 1 else names[:2]
 
 
-def _named(could: list[Any], thing: str, n: int) -> str:
-    if len(could) > NAMED:
-        return f"{'all' if len(could) == n else f'{len(could):,} of'} {n:,} {plural(thing)}"
-    return listed(called(name, thing) for name in could)
+def some(could: list[Any], n: int) -> Any:
+    """Some of n items, named where they are few."""
+    if len(could) <= NAMED:
+        return f.Some("named", tuple(could), len(could), n)
+    return f.Some("all" if len(could) == n else "some", (), len(could), n)
 
 
 def _tells_apart(fit: Fit, level: float) -> bool:
     """Whether the scores differ by more than their errors explain."""
     error = fit.standard_errors()
     return bool(((fit.scores / error) ** 2).sum() > chdtri(len(error) - 1, 1.0 - level))
-
-
-def _about(chance: float) -> str:
-    """A probability that was drawn: "about 40%", "over 99%"."""
-    return f"{'about ' if 0.005 <= chance < 0.995 else ''}{percent(chance)}"
 
 
 def _more(fit: Fit, level: float) -> int | None:
@@ -306,15 +226,15 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     return float((wrong <= 1.0 - level).mean())
 
 
-def _takes(one: Ranking, more: int) -> str:
-    """What so many more calls of a ranking's judge take: " (about 40,000 tokens, $0.02)"."""
+def _takes(one: Ranking, more: int) -> Any:
+    """What so many more calls of a ranking's judge take; None where nobody knows."""
     if one.judged is None or not one.judged.answers:
-        return ""
+        return None
     each = float(np.mean([answer.read for answer in one.judged.answers]))
     if not each:
-        return ""
-    said = f"about {two_digits(each * more):,} {kinds.unit(one.judged.judge.specification)}"
+        return None
+    money = None
     if one.asking.price is not None:
         money = Price(*one.asking.price).of(each * more, one.judged.judge.written * more)
-        said += f", ${money:,.2f}" if money >= 0.1 else f", ${money:,.4f}"
-    return f" ({said})"
+    unit = kinds.unit(one.judged.judge.specification)
+    return f.Takes(two_digits(each * more), unit, money)

@@ -1,137 +1,52 @@
-"""What a ranking comes to, in words: for a manager, in a terminal, and for the report."""
+"""Rankings, fits and leaderboards on a terminal: tables, and what `--verbose` adds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
 
 from judging import kinds
-from judging.judges.asking import NEITHER
-from judging.practice.ranking.equal import on_top
-from judging.practice.ranking.ranking import Ranking, apart
-from judging.practice.ranking.readings import (
-    Sureness,
-    along_length,
-    listed,
-    percent,
-    plural,
-    position,
-    settled_share,
-)
+from judging.practice import findings as f
+from judging.practice.ranking import findings as found
+from judging.practice.ranking.ranking import Ranking, apart, judged_of
+from judging.practice.ranking.readings import Position, Sureness
 from judging.practice.ranking.together import Together, together
-from judging.practice.ranking.verdict import of_fit, verdict
-from judging.practice.reading.tables import called
-from judging.practice.trust.people import People
-from judging.practice.trust.trust import Trust, untold
-from judging.question import Answer
+from judging.practice.ranking.verdict import Advice
+from judging.practice.sentences import percent, say, say_all
 from judging.quoting import printable, short
-from poe.choose.orders import Decision
-from poe.debias import Rate, first_position_rate
-from poe.result import COVARIANCE_ITEMS, Fit
+from poe.experts import BradleyTerry
+from poe.result import Fit
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "agreement_of",
     "aligned",
+    "by_group",
+    "by_judge",
     "calibrated",
     "expert_of",
-    "headline",
     "in_text",
-    "in_words",
-    "judge_name",
-    "judged_of",
     "kind",
+    "lines",
     "matrix",
-    "notes_of",
-    "percent",
+    "of_people",
     "places",
-    "plural",
-    "rate_in_words",
-    "refusals",
     "rows_of",
     "signed",
     "told_apart",
-    "totals",
 ]
 
-WORTH, MOST = 1.1, 10.0  # times as many calls, below and above which nothing is claimed
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
-NAMED = 3  # texts that are left out and named
-
-
-# What a manager reads -------------------------------------------------------------------------
-
-
-def headline(one: Ranking, thing: str = "text") -> list[str]:
-    """What to do, what was found and how far it goes, the most important first."""
-    advice = verdict(one, thing)
-    said = [advice.text]
-    if one.stop is not None and one.stop.kind == "rule":
-        said.insert(0, f"What was asked for is known ({one.stopped_because}).")
-    said += ["This ranking is partial, because asking was cut short."] if one.partial else []
-    said += standing(one.fit, one.level, thing, refused=advice.state == "not by this judge")
-    if one.trust is not None:
-        # Of "useless" the advice tells the rate, unless it stopped at a judge that hardly reads.
-        told = advice.text.startswith("Do not decide by this judge")
-        said += one.trust.sentences()[told:]
-    elif one.gold or one.choices:
-        if agreement := agreement_of(one):
-            said.append(f"With the scores that people gave it correlates {agreement[0]:.2f}.")
-        said.append(untold(one.fit, People(one.gold, one.choices)))
-    else:
-        said.append("How far people would agree is not known.")
-    return list(filter(None, said))
-
-
-def standing(fit: Fit, level: float, thing: str, *, refused: bool = False) -> list[str]:
-    """Who is best, or that it is open, and how much of the order is settled.
-
-    refused : the judge is not to decide, so only the second.
-    """
-    settled = _settled_in_words(settled_share(fit, level), thing, level)
-    if refused:
-        return [settled]
-    equal, every = on_top(fit), f"{len(fit.items):,} {plural(thing)}"
-    if len(equal) > 1:
-        named = listed(called(one, thing) for one in equal)
-        if len(equal) > NAMED:
-            named = f"All {every}" if len(equal) == len(fit.items) else f"{len(equal):,} of {every}"
-        return [f"{named} share first place.", settled]
-    best, of_all, sure = called(equal[0], thing), f"the best of {every}", fit.prob_top_set(1)
-    if sure >= 0.5:
-        probably = "" if sure >= 0.9 else "probably "
-        return [f"{best} is {probably}{of_all} ({percent(sure)} sure).", settled]
-    return [f"{best} leads, and is {of_all} with a probability of {percent(sure)}.", settled]
-
-
-def _settled_in_words(share: float, thing: str, level: float) -> str:
-    """A share of pairs is counted: unlike a probability it can be none and all."""
-    order = f"in an order that is at least {level:.0%} sure"
-    if share == 0.0:
-        return f"No pair of {plural(thing)} is {order}."
-    if share == 1.0:
-        return f"All pairs of {plural(thing)} are {order}."
-    return f"Of all pairs of {plural(thing)}, {percent(share)} are {order}."
-
-
-def agreement_of(one: Ranking) -> tuple[float, float, int] | None:
-    """`Ranking.agreement`; None too where all texts have the same score."""
-    found = one.agreement()
-    return None if found is None or np.isnan(found[0]) else found
+# What is shown without --verbose: the verdict, the judge, and notes that warn.
+VERDICT = (f.Known, Advice, f.Best)
+JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown)
+WARNINGS = (str, f.Silent, f.Refused, f.OneOrder)
 
 
 # In words -------------------------------------------------------------------------------------
-
-
-def rate_in_words(rate: Rate) -> str:
-    """A share with its interval: "58% (52% to 64%)"."""
-    return f"{rate.rate:.0%} ({rate.low:.0%} to {rate.high:.0%})"
 
 
 def calibrated(row: Sureness) -> tuple[str, int, str, str]:
@@ -140,7 +55,7 @@ def calibrated(row: Sureness) -> tuple[str, int, str, str]:
         f"{row.low:.0%} to {row.high:.0%}",
         row.answers,
         f"{row.mean:.0%}",
-        rate_in_words(row.right),
+        say(row.right),
     )
 
 
@@ -155,170 +70,49 @@ def kind(ranking: Ranking) -> str:
     return "simulated: no language model was asked" if invented else "measured"
 
 
-def judge_name(ranking: Ranking) -> str:
-    """The judge in a few words."""
-    given = judged_of(ranking).judge.specification
-    return str(given.get("model") or given.get("kind") or "a judge")
-
-
-def judged_of(ranking: Ranking) -> Any:
-    """The judge of texts with its answers; ValueError for a ranking by a plain function."""
-    if ranking.judged is None:
-        raise ValueError("a report is about texts that a judge read; this ranking has none")
-    return ranking.judged
-
-
 def expert_of(ranking: Ranking) -> str:
     """The expert's name."""
     return type(ranking.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
 
 
-def totals(rankings: Sequence[Ranking]) -> tuple[int, int, int, str]:
-    """Comparisons, those of them asked now, what was read for them, and its unit."""
-    judged = [judged_of(one) for one in rankings]
-    tokens = sum(answer.read for one in judged for answer in one.answers)
-    unit = kinds.unit(judged[0].judge.specification)
-    return sum(len(one.pairs) for one in judged), sum(one.new for one in judged), tokens, unit
-
-
-def notes_of(rankings: Sequence[Ranking]) -> list[str]:
-    """What must be said of the judges, and what a reader should know, each once."""
-    decisions = [  # that led to anything: what was not asked for them is in no ranking's notes
-        one.decision
-        for one in rankings
-        if one.decision is not None and decided(one.decision) in one.notes
-    ]
-    apart = {decided(each) for each in decisions} if len(rankings) > 1 else set()
-    every = (
-        [
-            *kinds.cautions(judged_of(one).judge.specification),
-            *refusals(one),
-            *(note for note in one.notes if note not in apart),
-        ]
-        for one in rankings
-    )
-    said = list(dict.fromkeys(chain(*every)))
-    if apart:
-        both = sum(each.orders == "both" for each in decisions)
-        said.append(
-            f"asked in both orders in {both} of {len(decisions)} rankings, as the first answers of "
-            "each told whether the second order of a pair is worth its call"
-        )
-    return [*said, *_lengths(rankings), *_unseen(rankings)]
-
-
-def _lengths(rankings: Sequence[Ranking]) -> list[str]:
-    """Judges whose scores go with length, by their names."""
-    said = []
-    for judge in dict.fromkeys(map(judge_name, rankings)):
-        r = along_length(one for one in rankings if judge_name(one) == judge)
-        if r is not None:
-            said.append(
-                f"{'longer' if r > 0 else 'shorter'} texts have the higher scores by {judge} "
-                f"(correlation with the number of words {r:+.2f}), which may be quality or only "
-                "taste, and no answer of this judge says which"
-            )
-    return said
-
-
-def _unseen(rankings: Sequence[Ranking]) -> list[str]:
-    """How many answers show one label only, as servers that hide the others' tokens give them."""
-    answers = [answer for one in rankings for answer in judged_of(one).answers if not answer.draws]
-    bare = sum(map(shows_one_label, answers))
-    if not bare:
-        return []
-    return [
-        f"in {bare:,} of {len(answers):,} answers the judge showed one label only, so that they "
-        "count as certain, which they may not be; the judge's option top asks for more labels, and "
-        "draws=20 for the share of 20 answers (--judge-option draws=20)"
-    ]
-
-
-def shows_one_label(answer: Answer) -> bool:
-    """Whether an answer that was not drawn gives one label no probability at all."""
-    return not answer.draws and int(np.isneginf(answer.log_p[:2]).sum()) == 1
-
-
-def refusals(one: Ranking) -> list[str]:
-    """What the judge would not answer, and what that means for the ranking."""
-    said, again = [], "asked again only with --set retry-refused"
-    silent = {NEITHER}  # no refusal: an answer that named neither text
-    if out := list(one.left_out.items()):
-        named = ", ".join(f"{name} ({why})" for name, why in out[:NAMED])
-        more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
-        copies = sum(original in one.left_out for original in one.copies.values())
-        of_them = f", with {copies:,} word-for-word copies" if copies else ""
-        said.append(
-            f"left out, because the judge answers nothing about them: {named}{more}{of_them}"
-            + (f"; {again}" if {why for _, why in out} - silent else "")
-        )
-    if own := judged_of(one).refused:
-        first, second, why = own[0]
-        said.append(
-            f"{len(own):,} {'comparisons were' if len(own) > 1 else 'comparison was'} left out, "
-            f"such as {first.id} before {second.id} ({why}); what was left out counts as "
-            "never asked, so that intervals are wider"
-            + (f"; what was refused is {again}" if {why for *_, why in own} - silent else "")
-        )
-    return said
-
-
-def decided(decision: Decision) -> str:
-    """What was decided about the two orders of a pair, and why, for a reader."""
-    c = f"the errors of the two orders correlate by {decision.c:+.2f}"
-    c += f" ± {decision.se:.2f}" if decision.se >= 0.005 else ""  # of -1 there is none
-    # Two errors of c nearer to none: what is claimed must not be luck.
-    nearest = decision.c + 2.0 * decision.se
-    least = decision.ratio * (1.0 + decision.c) / max(1.0 + nearest, 1e-9)
-    surely = nearest < 0.0 and least >= WORTH
-    return {
-        "place": "Asked in both orders: what the judge gets wrong in one order of a pair it tends "
-        f"to take back in the other ({c}), so that both are worth at least {min(least, MOST):.1f} "
-        "times as many calls in one order."
-        if surely
-        else "Asked in both orders, which look worth their calls, though the first answers cannot "
-        f"tell for sure ({c}).",
-        "pairs run out": "Asked in both orders, because a budget of this size leaves hardly any "
-        f"new pairs to ask instead ({c}).",
-        "items": f"Asked in one order: a new pair tells more than the other order of an old one "
-        f"({c}).",
-        "sparse": "Asked in one order: the other would take errors away "
-        f"({c}), but half as many pairs would link the texts too weakly.",
-        "prompts": f"Asked in one order: a call about another prompt tells more ({c}).",
-        "unknown": "Asked in one order, drawn by lot: the budget is too small to find out whether "
-        "the second order is worth its call.",
-    }[decision.reason]
-
-
 # In a terminal --------------------------------------------------------------------------------
 
 
-def in_text(rankings: Sequence[Ranking]) -> str:
-    """The rankings for a terminal: tables, the judge, what to know."""
-    parts = []
+def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
+    """The rankings for a terminal: each a table, the verdict and a line on the judge; the cost."""
+    parts: list[str] = []
     for one in rankings:
         parts += [f"\n{told}"] if (told := told_apart(one, rankings)) else []
-        parts += [aligned(rows_of(one.to_frame(), one.level, one.top))]
-        parts += [printable(" ".join(headline(one))), _diagnosis(one)]
+        parts += [aligned(rows_of(one.to_frame(), one.level, one.top, fit=one.fit))]
+        verdict, more, _ = found.findings(one)
+        if verbose:
+            parts += [_line(verdict), *say_all(more)]
+            continue
+        ended = [each for each in more if isinstance(each, f.Stopped) and one.partial]
+        judge = [each for each in (*more, *verdict) if isinstance(each, JUDGE)]
+        parts += [_line([each for each in verdict if isinstance(each, VERDICT)] + ended)]
+        parts += [_line([found.judges([one]), *judge])]
     for joint in together(rankings):
         where = ", ".join(filter(None, (joint.attribute, joint.name)))
         parts += [f"\nAll judges in one ranking ({where})"]
         if joint.fit is not None:
             parts += [aligned(rows_of(joint.to_frame(), joint.level)), aligned(by_judge(joint))]
-        parts += [printable(" ".join(joint.sentences()))]
-    calls, new, tokens, unit = totals(rankings)
-    read = f"{tokens:,}" if tokens else "unknown"
-    return "\n".join(
-        [
-            *parts,
-            f"Judge: {' and '.join(dict.fromkeys(map(judge_name, rankings)))}. "
-            f"{calls:,} comparisons, {read} {unit}; {new:,} asked now, "
-            f"{max(calls - new, 0):,} from the store.",
-            *(f"Note: {note.removesuffix('.')}." for note in notes_of(rankings)),
-            "Intervals take the judge's answers as given: not how well it agrees with people, and "
-            "not mistakes it makes every time.",
-        ]
-    )
+        parts += [_line(joint.findings())]
+    notes, cost = found.notes(rankings), found.cost(rankings)
+    if verbose:
+        parts += [_line([found.judges(rankings), cost]), *lines([], notes)]
+        return "\n".join([*parts, say(f.Intervals())])
+    warnings = [note for note in notes if isinstance(note, WARNINGS)]
+    return "\n".join([*parts, say(cost), *lines([], warnings), say(f.Verbose())])
+
+
+def lines(some: Iterable[Any], notes: Iterable[Any], thing: str = "text") -> list[str]:
+    """Findings and notes, each on a line."""
+    return say_all([*some, *(f.Note(say(note)) for note in notes)], thing)
+
+
+def _line(some: Iterable[Any]) -> str:
+    return printable(" ".join(say_all(some)))
 
 
 def by_judge(joint: Together) -> list[list[str]]:
@@ -366,69 +160,6 @@ def aligned(lines: list[list[str]]) -> str:
     return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
 
 
-def _diagnosis(one: Ranking) -> str:
-    at, mass = position(one.fit, one.level), [answer.mass for answer in judged_of(one).answers]
-    between = f"; between equal texts {rate_in_words(at.equal)}, corrected for" if at.equal else ""
-    lines = [
-        f"Stopped: {one.stopped_because}.",
-        f"First position preferred: {rate_in_words(at.counted)}{between}.",
-        f"Of the probability of its next word the judge put {percent(float(np.median(mass)))} on "
-        f"{' or '.join(judged_of(one).prompt.labels)} (median; lowest {percent(min(mass))}).",
-    ]
-    if agreement := agreement_of(one):
-        rho, r, n = agreement
-        lines.append(
-            f"Agreement with the {n} scores by people: Spearman {rho:.2f}, Pearson {r:.2f}."
-        )
-    if one.fragility is not None:
-        lines.append(printable(one.fragility.sentence(one.fit.ranking()[0], "answer", "text")))
-    return "\n".join(lines)
-
-
-# Fits of comparisons that exist, and leaderboards -----------------------------------------------
-
-
-def in_words(
-    fit: Fit,
-    level: float,
-    errors: str,
-    notes: Sequence[str],
-    thing: str = "item",
-    *,
-    in_order: bool = True,
-    people: Trust | None = None,
-    left: float = np.inf,
-    judged: bool = False,
-) -> list[str]:
-    """Who is best, position, ties, where the errors come from (`errors`, a sentence), notes.
-
-    left : how many more comparisons there can be.
-    people : what labels of theirs say of these comparisons.
-    judged : whether it is known that a judge made them.
-    in_order : whether the table says what was shown first; otherwise nothing is told of positions.
-    """
-    c = fit.comparisons.take(fit.real)
-    known = len(fit.items) <= COVARIANCE_ITEMS
-    lines = []
-    if known:
-        asked: Any = {"thing": thing, "what": "comparison", "left": left, "judged": judged}
-        advice = of_fit(fit, level, people=people, **asked)
-        refused = advice.state == "not by this judge"
-        lines.append(" ".join([advice.text, *standing(fit, level, thing, refused=refused)]))
-        lines += [] if people is None else people.sentences()
-    if in_order:
-        said = f"First position preferred: {rate_in_words(first_position_rate(c, level=level))}"
-        if fit.bias_fitted:
-            said += f"; between equals {expit(-fit.bias):.0%}, corrected for"
-        lines.append(f"{said}.")
-    ties = int((c.p == 0.5).sum())
-    one = "comparison" if len(c) == 1 else "comparisons"
-    lines.append(f"{len(c):,} {one}, {ties:,} {'tie' if ties == 1 else 'ties'}.")
-    if known:
-        lines.append(errors)
-    return lines + [f"Note: {note}." for note in notes]
-
-
 def signed(value: float) -> str:
     """With two decimals and a sign, which is never that of a negative zero."""
     return f"{round(value, 2) + 0.0:+.2f}"
@@ -439,17 +170,21 @@ def with_error(rate: float, se: float) -> str:
     return "" if np.isnan(rate) else f"{100 * rate:.1f}% ± {100 * se:.1f}"
 
 
-def rows_of(table: pd.DataFrame, level: float, top: int = 0) -> list[list[str]]:
+def rows_of(
+    table: pd.DataFrame, level: float, top: int = 0, *, fit: Fit | None = None
+) -> list[list[str]]:
     """Head and rows of the `to_frame` of a ranking, a fit or a leaderboard, as texts.
 
     All three have rank, name, score, low, high, rank_low and rank_high (but for huge fits, which
-    have no intervals); the rest is shown where it is there.
+    have no intervals); the rest is shown where it is there. fit : what the scores are of, whose
+    unit is then named.
     """
     sure = f"{100 * level:g}%"
+    logits = fit is not None and isinstance(fit.expert, BradleyTerry)
     forms: dict[str, tuple[str, Callable[[Any], str]]] = {
         "rank": ("rank", lambda row: str(row.rank)),
         "name": ("name", lambda row: short(row.name)),
-        "score": ("score", lambda row: signed(row.score)),
+        "score": ("score (logits)" if logits else "score", lambda row: signed(row.score)),
         "low": (f"{sure} interval", lambda row: f"{signed(row.low)} to {signed(row.high)}"),
         "rank_low": (f"ranks ({sure})", lambda row: places(row.rank_low, row.rank_high)),
         "p_top": (f"P(top {top})", lambda row: percent(row.p_top)),

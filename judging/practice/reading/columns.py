@@ -37,7 +37,7 @@ class Columns:
     cluster_name: str
     lengths: Floats | None
     in_order: bool
-    notes: tuple[str, ...]
+    notes: tuple[Any, ...]
     group: list[str] | None = None
     prompts: list[str] | None = None
     group_name: str = "group"

@@ -279,12 +279,6 @@ def as_text(cell: Any, what: str = "text") -> str:
     )
 
 
-def called(name: Any, thing: str = "text") -> str:
-    """An item in a sentence: "text 16" where its name is a number, else its name."""
-    said = str(name)
-    return f"{thing} {said}" if said.isdigit() else said
-
-
 def as_number(cell: Any, what: str, *, decimal: str = ".") -> float:
     """A cell as a number, NaN if it is empty; raises InvalidDataError if it is something else."""
     if missing(cell):

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from judging.practice import findings as f
+from judging.practice.sentences import say_all
 from judging.practice.trust.agreement import Agreement, Rows, Sharpness, agreement, sharpness
 from judging.practice.trust.needed import FEWEST, needed
 from judging.practice.trust.people import People
@@ -15,7 +17,7 @@ from judging.practice.trust.scale import Scale, conformal
 from poe.arrays import Floats, Indices
 from poe.result import Fit
 
-__all__ = ["Trust", "percent", "probability", "trust", "untold"]
+__all__ = ["Trust", "probability", "trust", "untold"]
 
 USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
 TURNED = 0.25  # agreement (Kendall's tau -0.5) up to which it is asked which end is the best
@@ -80,40 +82,21 @@ class Trust:
         assert above is not None
         return above[0 if self.kind == "scores" else 1]
 
-    def sentences(self) -> list[str]:
+    def findings(self) -> list[Any]:
         """What a reader should know, the most important first."""
-        rate = f"{self.agreement.rate:.0%} ({self.agreement.low:.0%} to {self.agreement.high:.0%})"
-        said = [
-            f"People order two texts as the judge does in {rate} of pairs ({self.labels:,} "
-            f"{self.kind}); a coin would in 50%."
-        ]
+        found: list[Any] = [f.Agrees(self.agreement, self.labels, self.kind)]
         if self.ties:
-            said.append(
-                f"{self.ties:,} of {self.agreement.rows + self.ties:,} pairs "
-                f"{'is' if self.ties == 1 else 'are'} equal to people, which says nothing of an "
-                "order."
-            )
+            found.append(f.Equal(self.ties, self.agreement.rows + self.ties))
         if self.agreement.high < 0.5 or self.agreement.rate <= TURNED:
-            turn = "Is 1 the best in them? Then write 7 minus the mark, or minus the rank."
-            if self.kind == "choices":
-                turn = "Does the column winner name the worse one? Then name the other."
-            said.append(f"The judge and these labels agree less often than a coin would. {turn}")
+            found.append(f.Turned("choices" if self.kind == "choices" else "scores"))
         if self.sharpness is not None:
-            worth, low, high = self.sharpness.worth(self.stated)
-            said.append(
-                f"In pairs that its scores put at {percent(self.stated)}, people agree in "
-                f"{percent(worth)} ({percent(low)} to {percent(high)})."
-            )
+            found.append(f.Worth(self.stated, *self.sharpness.worth(self.stated)))
         if self.scale is not None:
-            said.append(
-                f"On people's scale a text is within {self.scale.half:.2g} of what the judge's "
-                f"score stands for, in {self.scale.level:.0%} of cases, if the labelled texts were "
-                "drawn at random."
-            )
-        return said
+            found.append(f.Within(self.scale.half, self.scale.level))
+        return found
 
     def __str__(self) -> str:
-        return " ".join(self.sentences())
+        return " ".join(say_all(self.findings()))
 
 
 def probability(fit: Fit, gap: Floats) -> Floats:
@@ -177,31 +160,17 @@ def trust(
     return Trust(agree, sharp, scale, scores + choices, kind, surest, level, ties)
 
 
-def untold(fit: Fit, people: People) -> str:
-    """Why `trust` tells nothing of these labels, for a reader."""
+def untold(fit: Fit, people: People) -> Any:
+    """Why `trust` tells nothing of these labels."""
     own = people.of({str(name) for name in fit.items})
     given = list(own.scores.values())
-    if len(given) > 1 and len(set(given)) == 1 and not own.choices:
-        return (
-            f"People gave all {len(given):,} texts the same score, which says nothing of an order."
-        )
     _, same = np.unique(given, return_counts=True)
     pairs = (len(given) * (len(given) - 1) - int((same * (same - 1)).sum())) // 2
     pairs += sum(p != 0.5 for *_, p in own.choices)
-    kinds = {"score": len(given), "choice": len(own.choices)}
-    said = [f"{n:,} {kind}{'s' if n > 1 else ''}" for kind, n in kinds.items() if n]
-    return (
-        f"How far people would agree cannot be told from {' and '.join(said) or 'no labels'}: "
-        f"{pairs:,} pair{' of texts is' if pairs == 1 else 's of texts are'} ordered by them, and "
-        f"{FEWEST} are the least."
-    )
-
-
-def percent(share: float) -> str:
-    """A probability as a percentage that never claims certainty."""
-    if share >= 0.995:
-        return "over 99%"
-    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
+    scores, choices = len(given), len(own.choices)
+    case = "both" if scores and choices else "choices" if choices else "scores"
+    case = "same" if scores > 1 and not pairs and not choices else case
+    return f.Untold(case, scores, choices, pairs, FEWEST)
 
 
 def _rows(
