@@ -244,7 +244,7 @@ def test_who_ranks_texts_is_asked_whether_1_is_the_best(case, run):
     assert "Is 1 the best in them?" in said
     table = pd.read_csv("people.csv")
     table.assign(score=-table["rank"])[["id", "score"]].to_csv("turned.csv", index=False)
-    _, turned = run(*rank, "--people", "turned.csv")
+    _, turned = run(*rank, "--verbose", "--people", "turned.csv")
     assert "Spearman 1.00" in turned
     assert "Is 1 the best in them?" not in turned
 

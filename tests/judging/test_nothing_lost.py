@@ -11,8 +11,9 @@ from judging.errors import InvalidDataError
 from judging.judges import Text
 from judging.practice.board import read_answers
 from judging.practice.cli import main
-from judging.practice.ranking import words
+from judging.practice.ranking.findings import notes
 from judging.practice.reading.texts import read_texts
+from judging.practice.sentences import say_all
 from judging.practice.trust import read_people
 from judging.quoting import quoted
 
@@ -199,4 +200,4 @@ def test_a_reason_is_said_whole():
 
     texts = [Text(f"n{k}", f"text number {k}") for k in range(4)]
     ranking = judging.rank(texts, Refusing(), attribute="better", budget="all")
-    assert why in " ".join(words.refusals(ranking))
+    assert why in " ".join(say_all(notes([ranking])))

@@ -283,7 +283,7 @@ def test_the_report_names_who_was_left_out(tmp_path, run):
         status, out, _ = run(*ranking_of(path, server.url), "--report", tmp_path / "r.html")
     assert status == 0
     assert "Note: left out, because the judge answers nothing about them: n7 (400: you sent" in out
-    assert "Left out, because the judge answers nothing about them: n7" in (
+    assert "Note: left out, because the judge answers nothing about them: n7" in (
         tmp_path / "r.html"
     ).read_text("utf-8")
 
