@@ -7,6 +7,7 @@ starts anywhere.
 import ast
 import contextlib
 import dis
+import inspect
 import io
 import json
 import linecache
@@ -194,7 +195,8 @@ def needed(source):
             if one.opname in ("LOAD_NAME", "LOAD_GLOBAL") and one.argval not in found:
                 found.add(one.argval)
                 called = NAMES.get(one.argval)
-                left += [called.__code__] if isinstance(called, types.FunctionType) else []
+                if isinstance(called, types.FunctionType):  # of a decorated one what it wraps
+                    left.append(inspect.unwrap(called).__code__)
     return found
 
 
