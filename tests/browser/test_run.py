@@ -171,7 +171,8 @@ def test_a_check_that_makes_a_sentence_of_what_is_missing_is_no_verdict() -> Non
         "def f():\n    from no_such_solver.part import solve\ncheck(f)",
         "assert check(f) == 'right'",
         "from no_such_solver import solve\nbest = solve(1)",
-        "import functools\n@functools.wraps(h := lambda: best + 1)\ndef g():\n    return h()",
+        "import functools\ndef asks(f):\n    return functools.wraps(f)(lambda: f())\n"
+        "@asks\ndef g():\n    return best + 1",
         "assert check(g) == 'right'",
         "fit = 1\nassert fit == 2",
         "unknown + 1",
