@@ -6,6 +6,8 @@ button of whole pages with Pyodide itself.
 
 import json
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +161,33 @@ def test_a_module_that_no_browser_has_leaves_the_stored_result(page: Any) -> Non
     wait(page, "no_such_module")
     assert output(page, area).text_content() == "42"
     assert "a browser does not have" in page.locator(".jc-missing").text_content()
+
+
+def test_a_check_that_makes_a_sentence_of_what_is_missing_is_no_verdict() -> None:
+    """A Python that lacks a package: who asks for it in vain, even to catch the error, lacks it."""
+    cells = [
+        "def check(f):\n    try:\n        return f()\n    except Exception as error:\n"
+        "        return f'not right: {error}'",
+        "def f():\n    from no_such_solver.part import solve\ncheck(f)",
+        "assert check(f) == 'right'",
+        "from no_such_solver import solve\nbest = solve(1)",
+        "import functools\ndef asks(f):\n    return functools.wraps(f)(lambda: f())\n"
+        "@asks\ndef g():\n    return best + 1",
+        "assert check(g) == 'right'",
+        "fit = 1\nassert fit == 2",
+        "unknown + 1",
+    ]
+    code = (
+        "import json, sys\nimport page_kernel as kernel\nkernel.LACKING += ['no_such_solver']\n"
+        "for cell in json.loads(sys.argv[1]):\n"
+        "    print(kernel.run(cell, 'a cell', lambda output: None))"
+    )
+    command = [sys.executable, "-c", code, json.dumps(cells)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ASSETS)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    lacks = [bool(one["missing"]) for one in said]
+    assert lacks == [False, True, True, True, False, True, False, False]
+    assert [bool(one["failed"]) for one in said] == [k in (2, 3, 5, 6, 7) for k in range(8)]
 
 
 def test_an_exercise_brings_what_it_needs_and_is_checked(page: Any) -> None:

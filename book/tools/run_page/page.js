@@ -38,7 +38,7 @@ const rendered = ({ kind, data }) => {
 
 class Page {
   constructor(bar, settings, page) {
-    Object.assign(this, { bar, settings, packages: page.packages, welcome: page.welcome, lacking: [], missed: null, busy: false, stopped: false });
+    Object.assign(this, { bar, settings, packages: page.packages, welcome: page.welcome, lacking: [], busy: false, stopped: false });
     this.status = bar.querySelector("[role=status]");
     const nodes = [...document.querySelectorAll("article div.cell")];
     this.cells = page.cells.map((cell, k) => ({
@@ -118,12 +118,12 @@ class Page {
         const source = cell.area?.value ?? cell.source;
         const { outcome } = await this.ask({ type: "run", source, place: `cell ${cell.number}` }, cell);
         cell.tried = true;
-        const missing = outcome.missing ?? this.follows(cell, source, outcome.failed);
+        const { missing } = outcome;
         this.settle(cell, missing);
         const seconds = ((performance.now() - start) / 1000).toFixed(1);
-        this.say(outcome.failed ? `Cell ${cell.number}: ${outcome.failed}` : `Cell ${cell.number} is done (${seconds} s).`);
+        this.say(missing ? `Cell ${cell.number}, or one above it, needs ${missing}; the book's result stays.`
+          : outcome.failed ? `Cell ${cell.number}: ${outcome.failed}` : `Cell ${cell.number} is done (${seconds} s).`);
         if (outcome.failed && !missing) break;
-        this.missed ??= missing;
       }
     } catch (error) {
       this.drop();
@@ -133,11 +133,6 @@ class Page {
     this.cells.forEach((cell) => cell.node?.classList.remove("jc-running"));
     this.busy = false;
     this.stopButton.disabled = true;
-  }
-
-  // The module without which a cell above could not make what this one, as it was printed, needs.
-  follows(cell, source, failed) {
-    return this.missed && source === cell.source && /^NameError/.test(failed ?? "") ? this.missed : null;
   }
 
   // The stored output of a cell, and beside it the place of what the running cell shows.
@@ -225,7 +220,7 @@ class Page {
 
   drop() {
     this.worker?.terminate();
-    this.worker = this.missed = null;
+    this.worker = null;
     this.cells.forEach((cell) => { cell.tried = false; });
   }
 }

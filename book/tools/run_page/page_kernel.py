@@ -6,11 +6,14 @@ starts anywhere.
 
 import ast
 import contextlib
+import dis
+import inspect
 import io
 import json
 import linecache
 import os
 import pprint
+import symtable
 import sys
 import time
 import traceback
@@ -23,7 +26,26 @@ PAUSE = 0.1  # seconds between what is told of further lines
 MOST = 100_000  # characters that a cell may print; an endless loop would fill the page
 REST = f"\n[A cell may print {MOST:,} characters. The rest is not shown.]\n"
 KINDS = ("stdout", "stderr")
+LACKING = []  # modules that pages could use and this browser cannot have
+LOST = {}  # names that a cell would have made, with the module that it lacked
 STREAMS = []  # the running cell's stdout and stderr
+
+
+class InVain:
+    """The last to be asked for a module: remembers which of those that are lacking was wanted.
+
+    A cell need not say so itself: the check of an exercise makes a sentence of any error.
+    """
+
+    asked = None
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] in LACKING:
+            cls.asked = name.partition(".")[0]
+
+
+sys.meta_path.append(InVain)
 
 
 class Printed(io.TextIOBase):
@@ -159,6 +181,38 @@ def figures():
         pyplot.close("all")
 
 
+def needed(source):
+    """The global names that a cell reads, also through functions of the page that it names.
+
+    One that it defines and does not name reads nothing yet.
+    """
+    found, left = set(), [whole := compile(source, "a cell", "exec")]
+    while left:
+        code = left.pop()
+        inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+        left += [one for one in inner if code is not whole or one.co_name.startswith("<")]
+        for one in dis.get_instructions(code):
+            if one.opname in ("LOAD_NAME", "LOAD_GLOBAL") and one.argval not in found:
+                found.add(one.argval)
+                called = NAMES.get(one.argval)
+                if isinstance(called, types.FunctionType):  # of a decorated one what it wraps
+                    left.append(inspect.unwrap(called).__code__)
+    return found
+
+
+def lacks(source, missing):
+    """The module without which a cell, or one above it whose names it needs, could not run."""
+    with contextlib.suppress(SyntaxError):
+        lost = sorted(name for name in needed(source) if name in LOST and name not in NAMES)
+        missing = missing or next((LOST[name] for name in lost), None)
+        if missing:
+            made = symtable.symtable(source, "a cell", "exec").get_symbols()
+            for one in made:
+                if (one.is_assigned() or one.is_namespace()) and one.get_name() not in NAMES:
+                    LOST[one.get_name()] = missing
+    return missing
+
+
 def run(source, place, tell):
     """Run one cell; return as JSON how it failed, and the module that it lacks.
 
@@ -166,7 +220,7 @@ def run(source, place, tell):
     """
     file = f"<{place}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    failed = missing = None
+    failed = missing = InVain.asked = None
     STREAMS[:] = (Printed(kind, lambda output: tell(json.dumps(output))) for kind in KINDS)
     out, err = STREAMS
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -177,6 +231,7 @@ def run(source, place, tell):
             show({"kind": "error", "data": complaint(error, file)})
             failed = f"{type(error).__name__}: {error}"
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    missing = lacks(source, missing or InVain.asked)
     for stream in STREAMS:
         stream.flush()
     return json.dumps({"failed": failed, "missing": missing})

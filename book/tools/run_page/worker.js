@@ -39,6 +39,8 @@ const start = async ({ index, packages, welcome, bundle, kernel }) => {
   python.FS.writeFile("/book/page_kernel.py", await (await fetched(kernel)).text());
   python.registerJsModule("page_thread", { tell: (text) => say("output", { output: JSON.parse(text) }) });
   python.runPython("import sys; sys.path.insert(0, '/book'); import page_kernel, page_thread");
+  const modules = lacking.map((name) => name.replace(/-base$/, "")); // cvxpy-base is cvxpy
+  python.runPython(`page_kernel.LACKING += ${JSON.stringify(modules)}`);
   return lacking;
 };
 
