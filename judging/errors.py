@@ -33,9 +33,9 @@ class DatasetError(RuntimeError):
 
     Examples
     --------
-    >>> judging.datasets.load("essays")
+    >>> judging.datasets.load("news")
     Traceback (most recent call last):
-    judging.errors.UnknownDatasetError: no dataset named 'essays'; there are...
+    judging.errors.UnknownDatasetError: no dataset named 'news'; there are...
     """
 
 

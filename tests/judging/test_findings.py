@@ -17,7 +17,7 @@ from poe.debias import Rate
 
 LARGER = (Advice, Agreement, Fragility, Gate, Position, Rate)
 KINDS = {one.__name__: one for one in (*map(vars(findings).get, findings.__all__), *LARGER)}
-ASKED = ["--judge", "demo", "--attribute", "plainer", "--quiet", "--json", "--seed", "3"]
+ASKED = ["--judge", "demo", "--attribute", "plainer", "--quiet", "--json", "--set", "seed=3"]
 
 
 def rows(pattern):

@@ -165,7 +165,7 @@ class TestGuess:
         with pytest.raises(ComparisonError) as error:
             wins(self.ROWS)
         options = {"first": "Left entry", "second": "Right entry", "winner": "Your choice"}
-        asked = " ".join(f"--{option} {name!r}" for option, name in options.items())
+        asked = " ".join(f"--column {option}={name!r}" for option, name in options.items())
         assert f"is it {asked}?" in str(error.value)
         assert wins(self.ROWS, **options) == {("x", "y"): 1, ("z", "y"): 1, ("z", "x"): 1,
                                               ("x", "z"): 1}  # fmt: skip

@@ -6,7 +6,8 @@ from scipy.special import expit
 
 import judging
 import poe
-from judging.practice.ranking import words
+from judging.practice.findings import Best
+from judging.practice.ranking.findings import of_a_fit
 
 
 def fits(spread, noise, *, sets=60, n=20, budget="3x"):
@@ -58,7 +59,8 @@ def test_the_table_the_first_line_and_the_best_few_agree():
     top = fit.prob_top(1)
     assert fit.prob_top_set(1) == pytest.approx(top[fit.scores.argmax()])
     assert fit.prob_top_set(20) == 1.0
-    assert f"{fit.prob_top_set(1):.0%}" in words.standing(fit, 0.95, "text")[0]
+    (best,) = (one for one in of_a_fit(fit, 0.95, []).verdict if isinstance(one, Best))
+    assert best.p == fit.prob_top_set(1)
     rng = np.random.default_rng(0)
     one = judging.rank(range(8), lambda pairs: expit(rng.standard_normal(len(pairs))), budget=30)
     assert sorted(one.to_frame()["p_top"]) == pytest.approx(sorted(one.fit.prob_top(one.top)))
