@@ -94,6 +94,13 @@ def _checkout() -> bool:
     return done.returncode == 0 and bool(done.stdout)
 
 
+def _history() -> bool:
+    if not _checkout():
+        return False
+    asked = ["git", "rev-parse", "--is-shallow-repository"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True).stdout.strip() == b"false"
+
+
 TEXTS = "name a folder with the original files in POE_DATA_DIR"
 SERVING = ("fastapi", "uvicorn", "openai", "pydantic")
 
@@ -129,6 +136,7 @@ NEEDS = {
     "sessions": Need(f"judging data fetch sessions, or {TEXTS}", here=_sessions),
     "originals": Need(TEXTS, here=lambda: (ORIGINALS / "summeval").is_dir()),
     "checkout": Need("git clone, and git itself", here=_checkout),
+    "history": Need("git clone without --depth, and git itself", here=_history),
     "transformers-serve": Need(
         "make judge, then pip install 'transformers[serving]'", ("torch", "transformers", *SERVING)
     ),
