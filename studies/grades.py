@@ -100,12 +100,8 @@ def of(one: Asked, marks: Floats, total: int, settings: Settings) -> dict[str, F
     of_each = np.tile(m, (settings.draws, 1))
     ones = np.ones(len(y))
     fixed = product(stack, y, of_each, ones, ones)
-    told = np.array(
-        [
-            fitted(some.take(d), logit(np.clip(some.p[d], CLIP, 1.0 - CLIP)), m)
-            for d in range(settings.draws)
-        ]
-    )
+    draws = (slice(d * contexts, (d + 1) * contexts) for d in range(settings.draws))
+    told = np.array([fitted(stack.take(own), y[own], m) for own in draws])
     strength, tau = np.repeat(told, contexts, axis=0).T
     found = {
         "grades": np.tile(per_context(m, one.gold), (settings.draws, 1)),

@@ -91,7 +91,7 @@ def cell(k: int, replicates: int, seed: int) -> list[dict[str, object]]:
             continue
         if isinstance(fit.expert, Davidson) and fit.expert.nu is not None:
             found.append(fit.expert.nu)
-    about = {"judge": judge.name, "design": design, "expert": expert}
+    about: dict[str, object] = {"judge": judge.name, "design": design, "expert": expert}
     about |= {"nu": getattr(judge, "nu", np.nan), "found": float(np.mean(found or [np.nan]))}
     about["left_out"] = replicates - len(held)
     rows = []
