@@ -99,7 +99,7 @@ def minutes(pages: list[Page], decks: list[Path]) -> dict[str, tuple[int, int, i
     """
     slides = {path.stem: path.read_text(encoding="utf-8").count("<section ") for path in decks}
     by_chapter = {}
-    for page in (page for page in pages if page.name in slides):
+    for page in (page for page in pages if page.executes and page.name in slides):
         cells = [cell for cell in main_line(page) if "remove-cell" not in tags(cell)]
         words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
         read = words // 200 + sum(cell.cell_type == "code" for cell in cells)
