@@ -21,7 +21,7 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 	@printf '\nThe first target you run sets up $(VENV) with pinned versions (two to five minutes).\n'
 	@if test -f $(FIRST); then printf '\nThe book is built: open $(FIRST) in a browser.\n\n'; \
-	else printf '\nNext: make book (about four minutes), then open $(FIRST) in a browser.\n\n'; fi
+	else printf '\nNext: make book (six minutes or so), then open $(FIRST) in a browser.\n\n'; fi
 
 book: $(STAMP) ## Execute every chapter and render the book
 	@$(PY) -m book.tools build
@@ -30,7 +30,7 @@ pdf: book ## The whole book as a PDF (needs Chromium)
 	@$(PY) -m book.tools pdf
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
-	@echo "Running the tests (about four minutes on two cores); the percentage says how far they are"
+	@echo "Running the tests (about a quarter of an hour on two cores); the percentage says how far they are"
 	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup --max-worker-restart 3 $(ARGS)
 
 # numpy, scipy, cvxpy-base, clarabel and highspy are what poe imports.
