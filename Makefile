@@ -30,7 +30,7 @@ pdf: book ## The whole book as a PDF (needs Chromium)
 	@$(PY) -m book.tools pdf
 
 test: $(STAMP) ## Run the test suite (ARGS="-k word" to choose)
-	@echo "Running the tests (about a quarter of an hour on two cores); the percentage says how far they are"
+	@echo "Running the tests (about ten minutes on two cores); the percentage says how far they are"
 	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup --max-worker-restart 3 $(ARGS)
 
 # numpy, scipy, cvxpy-base, clarabel and highspy are what poe imports.
