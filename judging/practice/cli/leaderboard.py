@@ -236,7 +236,7 @@ def leaderboard(
             [
                 words.aligned(words.rows_of(frame, confidence, fit=result.plain)),
                 *sentences,
-                "\nShare of comparisons won by the row's system:",
+                "\nShare of comparisons won by the row's system, as counted (above: as fitted):",
                 words.aligned(words.matrix(rates)),
                 *(
                     ["\nWin rates among people:", words.aligned(words.of_people(beside))]
