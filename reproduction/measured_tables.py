@@ -28,6 +28,7 @@ from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import ask_model
 from reproduction.answers import KNOWN, WORDINGS
+from reproduction.baselines.papers import expected_score
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
 from reproduction.small import (
     COUNTS,
@@ -430,8 +431,8 @@ def with_marks(one: Asked) -> tuple[Asked, Floats] | None:
     part, alone = _with_scores(one), _asked_alike(one, "g-eval")
     if part is None or alone is None:
         return None
-    share = np.exp(alone.log_p[[alone.contexts.index(context) for context in part.contexts]])
-    return part, np.asarray(share @ np.arange(1.0, 6.0) / share.sum(axis=-1))
+    log_p = alone.log_p[[alone.contexts.index(context) for context in part.contexts]]
+    return part, expected_score(np.exp(log_p), np.arange(1.0, 6.0)).scores
 
 
 def calibration(settings: Settings) -> pd.DataFrame:

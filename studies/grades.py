@@ -49,7 +49,6 @@ LABELLED = {"topicalchat": 3, "summeval": 1}  # contexts with 18 and 16 texts
 GRID = np.geomspace(1e-2, 1e2, 25)  # where lambda is looked for
 CLIP = 1e-3  # of an answer, before its log odds
 PARTS = ("grades", "comparisons")
-WAYS = (*PARTS, "fixed", "fitted", "chosen by labels")
 
 
 def product(stack: Stack, y: Floats, m: Floats, strength: Floats, tau: Floats) -> Floats:
@@ -144,14 +143,15 @@ def _cells() -> Iterator[tuple[list[Asked], list[Floats]]]:
 def table(settings: Settings) -> pd.DataFrame:
     """The target: a row a judge, dataset, attribute ("mean" of all), calls and way, times 100.
 
-    way : of `WAYS`, a difference, or "correlation" of grades with the scores of all comparisons.
+    way : of `PARTS`, "fixed", "fitted", "chosen by labels", a difference, or "correlation" of
+    grades with the scores of all comparisons.
     """
     rows: list[dict[str, Any]] = []
     for some, marks in _cells():
         tasks = list(zip(some, marks, strict=True))
+        apart = [{("correlation",): _correlation(one, mark)} for one, mark in tasks]
         for total in TOTALS[some[0].dataset]:
             found = [differences(of(one, mark, total, settings)) for one, mark in tasks]
-            apart = [{("correlation",): _correlation(one, mark)} for one, mark in tasks]
             rows += [
                 row | {"k": total}
                 for each in (found, apart)

@@ -13,6 +13,7 @@ from urllib.request import urlopen
 import nbformat
 from bs4 import BeautifulSoup
 
+STATIC = Path(__file__).parents[2] / "book" / "_static"
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")  # "Qwen2.5" is a name
 WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
@@ -170,6 +171,16 @@ def quiet_page(browser: Any, path: Path) -> Iterator[Any]:
         page.goto(path.as_uri())
         yield page
         assert problems == []
+
+
+def live_page(folder: Path, body: str, *, style: bool = True) -> Path:
+    """A bare page with the scripts of all live figures, and their style unless told not to."""
+    look = f"<link rel='stylesheet' href='{(STATIC / 'live.css').as_uri()}'>" if style else ""
+    scripts = [f"<script src='{p.as_uri()}'></script>" for p in sorted(STATIC.glob("live/*.js"))]
+    head = f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>x</title>{look}"
+    path = folder / "page.html"
+    path.write_text("".join([head, *scripts, f"</head><body>{body}</body></html>"]))
+    return path
 
 
 def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import poe
-from tests.browser.checks import quiet_page
+from tests.browser.checks import live_page, quiet_page
 from tests.browser.conftest import ROOT
-from tests.browser.test_live import STATIC, STILL
+from tests.browser.test_live import STILL
 
 pytestmark = pytest.mark.browser
 
@@ -25,13 +25,8 @@ FORECASTS = {"my comparisons": "c", "my grades": "g", "about the same": "e"}
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bare page with the game alone."""
-    style = f"<link rel='stylesheet' href='{(STATIC / 'live.css').as_uri()}'>"
-    scripts = [f"<script src='{p.as_uri()}'></script>" for p in sorted(STATIC.glob("live/*.js"))]
-    written = tmp_path_factory.mktemp("colours") / "page.html"
-    head = f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>x</title>{style}"
-    body = f"</head><body><figure id='{NAME}'>{STILL}</figure></body></html>"
-    written.write_text("".join([head, *scripts, body]))
-    return written
+    figure = f"<figure id='{NAME}'>{STILL}</figure>"
+    return live_page(tmp_path_factory.mktemp("colours"), figure)
 
 
 @pytest.fixture

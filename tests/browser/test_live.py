@@ -15,12 +15,10 @@ from scipy.stats import norm
 import poe
 from judging.judges import Answer
 from poe.graph import strong_components
-from tests.browser.checks import offline_page, quiet_page
-from tests.browser.conftest import ROOT
+from tests.browser.checks import live_page, offline_page, quiet_page
 
 pytestmark = pytest.mark.browser
 
-STATIC = ROOT / "book" / "_static"
 CHAPTERS = {
     "fig-live-colours": "01",
     "fig-live-deal": "01",
@@ -62,11 +60,8 @@ STILL = "<img alt='the still picture' src='data:image/svg+xml,%3Csvg/%3E'>"
 @pytest.fixture(scope="module")
 def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A bare page with all live figures on it, and what it complains about."""
-    scripts = [f"<script src='{p.as_uri()}'></script>" for p in sorted(STATIC.glob("live/*.js"))]
-    figures = [f"<figure id='{name}'>{STILL}</figure>" for name in FIGURES]
-    path = tmp_path_factory.mktemp("live") / "page.html"
-    head = "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>x</title>"
-    path.write_text("".join([head, *scripts, "</head><body>", *figures, "</body></html>"]))
+    body = "".join(f"<figure id='{name}'>{STILL}</figure>" for name in FIGURES)
+    path = live_page(tmp_path_factory.mktemp("live"), body, style=False)
     with quiet_page(browser, path) as opened:
         yield opened
 

@@ -12,9 +12,9 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tests.browser.checks import quiet_page
+from tests.browser.checks import live_page, quiet_page
 from tests.browser.conftest import ROOT
-from tests.browser.test_live import BUTTONS, FIGURES, FIRST, STATIC, STILL, state
+from tests.browser.test_live import BUTTONS, FIGURES, FIRST, STILL, state
 
 pytestmark = pytest.mark.browser
 
@@ -28,13 +28,8 @@ PHONE = {
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bare page with every live figure."""
-    style = f"<link rel='stylesheet' href='{(STATIC / 'live.css').as_uri()}'>"
-    scripts = [f"<script src='{p.as_uri()}'></script>" for p in sorted(STATIC.glob("live/*.js"))]
-    figures = [f"<figure id='{name}'>{STILL}</figure>" for name in FIGURES]
-    written = tmp_path_factory.mktemp("hands") / "page.html"
-    head = f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>x</title>{style}"
-    written.write_text("".join([head, *scripts, "</head><body>", *figures, "</body></html>"]))
-    return written
+    body = "".join(f"<figure id='{name}'>{STILL}</figure>" for name in FIGURES)
+    return live_page(tmp_path_factory.mktemp("hands"), body)
 
 
 @pytest.fixture(scope="module")

@@ -10,22 +10,15 @@ import pytest
 
 from book.tools.course import RANK_EIGHT
 from book.tools.slides import live
-from tests.browser.checks import accessibility_problems, quiet_page
-from tests.browser.conftest import ROOT
+from tests.browser.checks import accessibility_problems, live_page, quiet_page
 
 pytestmark = pytest.mark.browser
-STATIC = ROOT / "book" / "_static"
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page with its scripts alone."""
-    styles = f"<link rel='stylesheet' href='{(STATIC / 'live.css').as_uri()}'>"
-    scripts = [f"<script src='{p.as_uri()}'></script>" for p in sorted(STATIC.glob("live/*.js"))]
-    written = tmp_path_factory.mktemp("eight") / "page.html"
-    head = f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>x</title>{styles}"
-    written.write_text("".join([head, *scripts, "<div id='fig-live-eight'></div>"]))
-    return written
+    return live_page(tmp_path_factory.mktemp("eight"), "<div id='fig-live-eight'></div>")
 
 
 @pytest.fixture
