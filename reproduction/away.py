@@ -203,8 +203,7 @@ def loaded(config: dict[str, Any], gguf: Path | None) -> Any:
         model = AutoModelForCausalLM.from_config(
             made, dtype=torch.bfloat16, attn_implementation="sdpa"
         ).eval()
-    # In bfloat16 logits about 20 are rounded to eighths, and so p to steps of three hundredths.
-    model.lm_head.float().register_forward_pre_hook(lambda _, given: (given[0].float(),))
+    model.lm_head.float()  # holds the weights as the file has them; the engine multiplies so
     if gguf is not None:
         model.load_state_dict(state(gguf))
     tokenizer = SimpleNamespace(pad_token_id=0)

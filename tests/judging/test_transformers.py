@@ -169,6 +169,30 @@ def test_little_mass_is_said_once_a_prompt():
     assert all(0 < a.mass < 0.5 for a in found)
 
 
+@pytest.mark.parametrize("name", ["llama", "gpt2", "t5"])
+def test_in_half_precision_the_last_layer_multiplies_in_float32(name):
+    model, words = (copy.deepcopy(part) for part in tiny.made(name))
+    model.bfloat16()
+    head, seen = model.get_output_embeddings(), []
+    with torch.no_grad():
+        head.weight *= 20.0  # logits of about 20, which bfloat16 rounds to eighths
+    head.register_forward_pre_hook(lambda _, given: seen.append(given[0][..., -1, :].double()))
+    loaded = Loaded(model, words, name, "here", torch.device("cpu"), "bfloat16")
+    reader = TransformersJudge(loaded, share_prefixes=False, batch_tokens=1)  # one at a time
+    asked = questions(contexts=1)
+    found = {k: answer.log_p for k, answer in reader.answer(asked)}
+    exact, rounded = [], []
+    weights = head.weight.detach().double()
+    for k, hidden in zip(found, seen, strict=True):
+        (one,) = reader.prepare([asked[k]])
+        logits = hidden @ weights.T
+        for off, some in ((exact, logits), (rounded, logits.bfloat16().double())):
+            log_p = some.log_softmax(-1).flatten()[list(one.target.labels)]
+            off.append(np.abs(log_p.numpy() - found[k]).max())
+    assert max(exact) < 1e-3
+    assert max(rounded) > 0.02  # what it was before
+
+
 def test_answers_that_are_not_numbers_are_refused():
     llama = tiny.decoder("llama", seed=2)
     with torch.no_grad():

@@ -22,6 +22,7 @@ from judging.judges.writer import Target
 SAVES = 0.8  # prefixes are shared if that leaves less than this share of the tokens
 # Tokens in a batch of separate prompts, and in a row of branches on a shared prefix.
 ROWS = {"cpu": (4096, 512), "other": (16384, 1024)}
+HEAD_ROWS = 2**14  # of the last layer's weights that are float32 at a time
 # p may differ by this much between shared and separate prompts; half precision rounds by itself.
 WITHIN = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
@@ -55,6 +56,7 @@ class Engine:
         self, loaded: Loaded, *, share: bool, batch_tokens: int | None, row_tokens: int | None
     ) -> None:
         rows = ROWS.get(loaded.device.type, ROWS["other"])
+        compute_head_in_float32(loaded.model)
         self.loaded = loaded
         self.batched = Batched(loaded, batch_tokens or rows[0], self._shrink("batch"))
         self.checked: set[tuple[bool, bool]] = set()
@@ -239,6 +241,28 @@ class Batched:
         self.forwards += 1
         with torch.inference_mode():
             return self.model(**given).logits[:, -1]
+
+
+def compute_head_in_float32(model: Any) -> None:
+    """Have a model's last layer multiply in float32, whatever its other layers do.
+
+    In bfloat16 logits about 20 are rounded to eighths, and so p to steps of three hundredths.
+    Its weights stay as they are; they are multiplied out a few at a time. A layer that is
+    quantised, or kept elsewhere than it computes, is left alone.
+    """
+    head = model.get_output_embeddings()
+    if type(head) is not torch.nn.Linear or head.weight.is_meta:
+        return
+    if model.dtype == head.weight.dtype == torch.float32:
+        return
+
+    def forward(hidden: Any) -> Any:
+        hidden = hidden.to(head.weight.device, torch.float32)
+        parts = [hidden @ some.float().T for some in head.weight.split(HEAD_ROWS)]
+        logits = torch.cat(parts, dim=-1)
+        return logits if head.bias is None else logits + head.bias.float()
+
+    head.forward = forward
 
 
 def batches(chosen: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
