@@ -1,9 +1,10 @@
-"""What can go wrong around a judge or a dataset, by name; and which name was meant."""
+"""What can go wrong around a judge or a dataset, by name: what is missing, what was meant."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 
 class JudgeError(RuntimeError):
@@ -53,6 +54,19 @@ class UnknownDatasetError(DatasetError, ValueError):
 
 class DownloadError(DatasetError):
     """The file could not be downloaded or stored."""
+
+
+def require(what: str, extra: str, *libraries: str, otherwise: str = "") -> None:
+    """Raise JudgeError where libraries of an extra are missing: `what` needs them.
+
+    otherwise : what can be done without them.
+    """
+    missing = [name for name in libraries if find_spec(name) is None]
+    if missing:
+        raise JudgeError(
+            f"{what} needs {' and '.join(missing)}: pip install '.[{extra}]' in a clone"
+            f"{otherwise and f', or {otherwise}'}"
+        )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -114,7 +114,6 @@ NEEDS = {
     "judging": Need("make test", ("pandas", "httpx", "tenacity", "typer", "platformdirs", "tqdm")),
     # More.
     "torch": Need("make judge", ("torch", "transformers")),
-    "peft": Need("make judge", ("torch", "transformers", "peft")),
     "smollm2": Need("make judge", ("torch", "transformers", "gguf"), _weights),
     "node": Need(
         "install node (Debian: apt install nodejs)", here=lambda: bool(shutil.which("node"))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "tests").rglob("*.py"))
 OURS = ("poe", "judging", "reproduction", "studies")
 # Modules that nothing bare can run: their first lines import what a mark names.
-HEAVY = {"torch", "transformers", "peft", "gguf"}
+HEAVY = {"torch", "transformers", "gguf"}
 
 
 # What a file's tests use ----------------------------------------------------------------------

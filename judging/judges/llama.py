@@ -14,14 +14,13 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from judging.datasets.models import digest
-from judging.errors import JudgeError
+from judging.errors import JudgeError, require
 from judging.judges.gguf import header
-from judging.judges.local import LocalJudge, chunked
+from judging.judges.local import INSTEAD, LocalJudge, chunked
 from judging.judges.spending import SpendingLimitError
 from judging.judges.writer import ChatWriter
 from judging.question import Answer, Question
@@ -54,11 +53,7 @@ class LlamaJudge(LocalJudge):
         call_limit: int | None = None,
         token_limit: int | None = None,
     ) -> None:
-        if find_spec("xllamacpp") is None:
-            raise JudgeError(
-                "running a GGUF file needs xllamacpp: pip install '.[llama]' in a clone, or use "
-                "a server, openai:MODEL@URL"
-            )
+        require("running a GGUF file", "llama", "xllamacpp", otherwise=INSTEAD)
         self.path = Path(path)
         if not self.path.is_file():
             raise JudgeError(f"there is no file {path}")

@@ -12,6 +12,7 @@ from judging.judges.writer import Writer
 from judging.question import Answer, Question, Reader
 
 EARLY = 64  # answers after which a warning of little label mass may come
+INSTEAD = "use a server, openai:MODEL@URL"  # where what runs a model is missing
 SPECIAL = 8  # more than the tokens, such as a beginning, that come from no byte of a prompt
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judging.errors import JudgeError
+from judging.errors import JudgeError, require
 from judging.panel.judgements import PanelError
 from poe.errors import name_some
 
@@ -27,14 +27,9 @@ MIX = U64(0xD6E8FEB86659FD93)
 
 
 def needed(module: str) -> Any:
-    """The module, or an error that says what to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise JudgeError(
-            f"{module} is needed for this method and is not installed: "
-            "pip install '.[judge]' in a clone of poe"
-        ) from error
+    """The module, or JudgeError that says what to install."""
+    require("this method", "judge", module)
+    return importlib.import_module(module)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,25 +149,22 @@ def _require_text(texts: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Transformer:
-    """A transformers model as context encoder, trained whole (section 5.4) or by LoRA.
+    """A transformers model as context encoder, trained whole (section 5.4).
 
     name : as transformers knows it, "gpt2" or "roberta-base" in the paper, or a folder.
     revision : commit of the model. length : tokens kept of a context, its end cut off.
-    lora : rank of low-rank adapters that are trained in the place of the model (section 6.3,
-        Gemma-2B); needs peft. pool : "last", the final hidden state of the last token, or
-        "first", that of [CLS]; by default "first" if the tokenizer has a [CLS], as RoBERTa's.
+    pool : "last", the final hidden state of the last token, or "first", that of [CLS]; by default
+        "first" if the tokenizer has a [CLS], as RoBERTa's.
     """
 
     name: str
     revision: str | None = None
     length: int = 512
-    lora: int | None = None
     pool: str | None = None
 
     def on(self, texts: Sequence[str]) -> Encoder:
         """The encoder for these texts, tokenised once."""
         torch, transformers = needed("torch"), needed("transformers")
-        peft = needed("peft") if self.lora else None
         _require_text(texts)
         source = {"pretrained_model_name_or_path": self.name, "revision": self.revision}
         try:
@@ -185,15 +177,7 @@ class Transformer:
         ids = [torch.as_tensor(one) for one in read["input_ids"]]
 
         def make() -> Any:
-            body = transformers.AutoModel.from_pretrained(**source)
-            if peft is not None:
-                # GPT-2's layers keep their weights the other way round.
-                turned = any(type(layer).__name__ == "Conv1D" for layer in body.modules())
-                adapters = peft.LoraConfig(
-                    r=self.lora, target_modules="all-linear", fan_in_fan_out=turned
-                )
-                body = peft.get_peft_model(body, adapters)
-            return _pooled(torch, body, pool)
+            return _pooled(torch, transformers.AutoModel.from_pretrained(**source), pool)
 
         def batch(rows: Any) -> Any:
             chosen = [ids[int(row)] for row in rows]

@@ -23,10 +23,10 @@ CORE = {
     *("httpx", "tenacity", "pooch", "platformdirs"),  # servers and downloads
     "filelock",  # one writer a store
     "narwhals",  # tables of other libraries
-    *("typer", "rich", "jinja2", "matplotlib"),  # the command line and its report
+    *("typer", "rich", "jinja2"),  # the command line and its report
 }
 # Packages of extras, imported when they are used.
-EXTRAS = {"torch", "transformers", "sklearn", "seaborn", "IPython"}
+EXTRAS = {"torch", "transformers", "sklearn", "seaborn", "IPython", "matplotlib"}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +110,20 @@ def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path)
     assert "rank" in done.stdout
     for name in ("reproduce", "scorecard"):
         assert f"judging: judging {name} needs the papers' numbers" in done.stderr
+
+
+def test_a_ranking_needs_no_matplotlib_and_its_figure_says_what_does(site: Path) -> None:
+    done = run_in(
+        site,
+        "import numpy as np, judging\n"
+        "judge = judging.SimulatedJudge(np.arange(4.0), seed=1)\n"
+        "ranking = judging.rank(4, judge.answer, budget=6, seed=1)\n"
+        "assert len(ranking.to_frame()) == 4\n"
+        "try: ranking.plot()\n"
+        "except judging.JudgeError as error: print(error)",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "a figure needs matplotlib: pip install '.[plot]' in a clone\n"
 
 
 def test_it_runs_without_a_home_in_the_c_locale_in_a_folder_with_a_space(

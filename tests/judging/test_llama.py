@@ -118,7 +118,7 @@ def engine(monkeypatch):
         return client(transport=httpx.MockTransport(found.tokenize), **options)
 
     monkeypatch.setattr(httpx, "Client", connect)
-    monkeypatch.setattr(llama, "find_spec", lambda name: name)
+    monkeypatch.setattr("judging.errors.find_spec", lambda name: name)
     monkeypatch.setattr(LlamaJudge, "engine", found)
     return found
 
@@ -203,7 +203,7 @@ def test_the_specification_is_the_file_and_how_prompts_are_written(weights, engi
 
 
 def test_nothing_is_loaded_before_a_question_is_asked(weights, monkeypatch):
-    monkeypatch.setattr(llama, "find_spec", lambda name: name)
+    monkeypatch.setattr("judging.errors.find_spec", lambda name: name)
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     judge = judges.open(f"gguf:{weights}")
     assert judge.specification["kind"] == "llama.cpp"
@@ -257,10 +257,10 @@ def test_control_tokens_in_texts_are_read_as_text(weights, engine):
 
 
 def test_what_is_missing_is_said(tmp_path, weights, monkeypatch):
-    monkeypatch.setattr(llama, "find_spec", lambda name: None)
+    monkeypatch.setattr("judging.errors.find_spec", lambda name: None)
     with pytest.raises(JudgeError, match=r"needs xllamacpp: pip install '\.\[llama\]'"):
         judges.open(f"gguf:{weights}")
-    monkeypatch.setattr(llama, "find_spec", lambda name: name)
+    monkeypatch.setattr("judging.errors.find_spec", lambda name: name)
     with pytest.raises(JudgeError, match=r"there is no file nowhere\.gguf"):
         judges.open("gguf:nowhere.gguf")
     other = gguf(tmp_path / "adapter.gguf", {"general.type": (STRING, text("adapter"))})

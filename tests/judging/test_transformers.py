@@ -373,7 +373,7 @@ def test_what_is_not_there_is_named_with_the_way_out(tmp_path, monkeypatch):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(JudgeError, match="holds no model"):
         find(str(tmp_path))
-    monkeypatch.setattr(load, "find_spec", lambda name: None)
+    monkeypatch.setattr("judging.errors.find_spec", lambda name: None)
     with pytest.raises(JudgeError, match=r"torch and transformers.*\[judge\].*in a clone"):
         TransformersJudge("nobody/nothing")
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import redirect_stderr
-from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from judging.datasets.files import cache_dir
 from judging.datasets.models import digest
-from judging.errors import JudgeError
+from judging.errors import JudgeError, require
 
 LARGEST = 2**30  # bytes of a GGUF file whose weights are kept as plain numbers, five times as much
 
@@ -40,8 +39,7 @@ def _multiply_out(path: Path, kept: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if find_spec("gguf") is None:
-        raise JudgeError("reading a GGUF file needs gguf: pip install '.[judge]' in a clone")
+    require("reading a GGUF file", "judge", "gguf")
     source: dict[str, Any] = {"gguf_file": path.name}
     tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
     with redirect_stderr(StringIO()):  # a bar that no setting turns off

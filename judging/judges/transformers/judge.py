@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from judging.judges.local import LocalJudge, chunked
 from judging.judges.spending import SpendingLimitError
-from judging.judges.transformers.load import Loaded, find, require, writer_for
+from judging.judges.transformers.load import Loaded, find, require_torch, writer_for
 from judging.question import Answer, Question
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class TransformersJudge(LocalJudge):
         call_limit: int | None = None,
         token_limit: int | None = None,
     ) -> None:
-        require()
+        require_torch()
         if isinstance(model, Loaded):
             self.known = model.known
         else:

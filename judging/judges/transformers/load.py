@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from judging.datasets.models import digest
-from judging.errors import JudgeError
+from judging.errors import JudgeError, require
+from judging.judges.local import INSTEAD
 from judging.judges.transformers.dequantised import plain
 from judging.judges.writer import ChatWriter, EncoderWriter, Writer
 from judging.quoting import quoted
@@ -80,7 +81,7 @@ def find(
     spreads the model over all devices if it does not fit; or "cuda:1", "cpu", "mps", "spread".
     Raises JudgeError if the model is not there, or needs something that is not.
     """
-    require()
+    require_torch()
     from transformers import AutoConfig, AutoTokenizer
 
     # What finds the files is the same for configuration, tokenizer and weights.
@@ -132,14 +133,9 @@ def _on_the_hub(name: str, revision: str | None) -> bool:
     return True
 
 
-def require() -> None:
+def require_torch() -> None:
     """Raise JudgeError where torch or transformers is missing."""
-    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
-    if missing:
-        raise JudgeError(
-            f"running a language model needs {' and '.join(missing)}: "
-            "pip install '.[judge]' in a clone, or use a server, openai:MODEL@URL"
-        )
+    require("running a language model", "judge", "torch", "transformers", otherwise=INSTEAD)
 
 
 def _weights(

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from judging import metrics
+from judging.errors import require
 from judging.practice.ranking.changes import Changes, changes
 from judging.practice.ranking.ending import Stop
 from judging.practice.ranking.fragile import Fragility, fragility_of
@@ -162,6 +163,7 @@ class Ranking:
 
         Every text has its name up to 60 of them, then the first and the last.
         """
+        require("a figure", "plot", "matplotlib")
         from judging.practice.ranking.plot import plot
 
         return plot(self._frame, ax=ax, level=self.level)
