@@ -9,7 +9,6 @@ import os
 import re
 import ssl
 import threading
-import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -200,7 +199,7 @@ class Caller:
     def connect(self) -> httpx.Client:
         """A connection of one thread, through a proxy if the environment says so."""
         key = find_key(self._base, self.options.key_env)
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        headers = {"Content-Type": "application/json"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
             if "?" in self._url:  # Azure's name for it
@@ -337,15 +336,18 @@ class Caller:
         watch.start()
         try:
             with client.stream("POST", self._url, content=sent, timeout=timeout) as response:
-                # Decoded below, once and no further than allowed: a few bytes may stand for any
-                # number of them.
-                for piece in response.iter_raw():
+                for piece in response.iter_bytes():
                     content += piece
                     if len(content) > LARGEST:
-                        raise self._too_large()
+                        raise PassingError(
+                            f"{self.name} answers with more than {LARGEST >> 20} MB, which is no "
+                            "judgement; check the URL",
+                            tries=TRIES,
+                            own=True,
+                        )
                     if monotonic() > end:
                         raise httpx.ReadTimeout("")
-                return response.status_code, response.headers, self._decoded(response, content)
+                return response.status_code, response.headers, bytes(content)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             cause = f"no connection to {self.name} ({self.shown(error) or 'it takes none'})"
             if not self.heard:
@@ -371,33 +373,6 @@ class Caller:
             raise PassingError(f"lost the connection to {self.name} ({why})") from None
         finally:
             watch.cancel()
-
-    def _too_large(self) -> PassingError:
-        return PassingError(
-            f"{self.name} answers with more than {LARGEST >> 20} MB, which is no judgement; check "
-            "the URL",
-            tries=TRIES,
-            own=True,
-        )
-
-    def _decoded(self, response: httpx.Response, content: bytearray) -> bytes:
-        """What a reply says, where it came compressed as we asked, or not at all."""
-        coding = response.headers.get("Content-Encoding", "identity").strip().lower()
-        if coding in ("", "identity"):
-            return bytes(content)
-        if coding not in ("gzip", "x-gzip", "deflate"):
-            raise PassingError(
-                f"{self.name} answers in the coding {self.shown(coding)}, which nobody asked for",
-                tries=TRIES,
-            )
-        decoder = zlib.decompressobj(wbits=47)  # of gzip or of deflate, by its head
-        try:
-            data = decoder.decompress(content, LARGEST + 1)
-        except zlib.error as error:
-            raise PassingError(f"lost the connection to {self.name} ({error})") from None
-        if len(data) > LARGEST:
-            raise self._too_large()
-        return data
 
     def _refusal(self, status: int, headers: httpx.Headers, reply: Any) -> Exception:
         """What a status other than 200 means."""
