@@ -111,7 +111,7 @@ NEEDS = {
     "scikit-learn": Need("make test", ("sklearn",)),
     "choix": Need("make test", ("choix",)),
     "crowd-kit": Need("make test", ("crowdkit",)),
-    "judging": Need("make test", ("pandas", "httpx", "tenacity", "typer", "platformdirs", "tqdm")),
+    "judging": Need("make test", ("pandas", "httpx", "typer", "platformdirs", "tqdm")),
     # More.
     "torch": Need("make judge", ("torch", "transformers")),
     "smollm2": Need("make judge", ("torch", "transformers", "gguf"), _weights),

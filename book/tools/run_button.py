@@ -40,7 +40,7 @@ NEEDED = {"scikit-learn": r"\bsklearn\b", "httpx": r"\bjudges\.server\b"}
 WELCOME = {"cvxpy-base": r"\bcvxpy\b", "highspy": r"\bcvxpy\b"}
 # Plain Python that Pyodide may lack, or that nearly every page needs. What two of them have in C
 # is for this machine; without it they use their own Python.
-PURE = ("choix", "jinja2", "markupsafe", "platformdirs", "tenacity", "tqdm")
+PURE = ("choix", "jinja2", "markupsafe", "platformdirs", "tqdm")
 EVERY = [*ALWAYS, *NEEDED, *WELCOME]
 COMPILED = (".so", ".pyd", ".dylib")
 # From a server beside the browser; a line adds what 50 MB take on it.

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.xdist_group("wheel")
 CORE = {
     *("numpy", "scipy", "pandas", "tqdm", "cvxpy-base", "clarabel", "highspy"),  # fits
-    *("httpx", "tenacity", "pooch", "platformdirs"),  # servers and downloads
+    *("httpx", "pooch", "platformdirs"),  # servers and downloads
     "filelock",  # one writer a store
     "narwhals",  # tables of other libraries
     *("typer", "rich", "jinja2"),  # the command line and its report

@@ -186,16 +186,19 @@ def test_a_reply_that_is_too_large_is_tried_again(heard, monkeypatch):
     judge = ServerJudge("tiny", NOWHERE)
     caller, tried = judge._caller, []
     caller.heard = heard
-    monkeypatch.setattr(http, "JITTER", lambda state: 0.0)
+    monkeypatch.setattr(http, "pause", lambda tried: 0.0)
+    monkeypatch.setattr(http, "LARGEST", 2**20)
 
-    def post(self, client, sent, seconds):
+    def respond(request):
         tried.append(1)
-        raise self._too_large()
+        return httpx.Response(200, content=bytes(2**20 + 1))
 
-    monkeypatch.setattr(http.Caller, "_post", post)
     ended = http.RefusedError if heard else http.ServerGoneError
-    with pytest.raises(ended, match="more than 16 MB"):
-        caller.call(None, {}, judge._read, threading.Event(), Spending())
+    with (
+        httpx.Client(transport=httpx.MockTransport(respond)) as client,
+        pytest.raises(ended, match="more than 1 MB"),
+    ):
+        caller.call(client, {}, judge._read, threading.Event(), Spending())
     assert len(tried) == http.TRIES
 
 

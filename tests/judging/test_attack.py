@@ -38,7 +38,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def a_key_and_no_patience(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(http, "JITTER", lambda state: 0.01)
+    monkeypatch.setattr(http, "pause", lambda tried: 0.01)
 
 
 def is_sentence(error):
@@ -217,7 +217,7 @@ def fuzzed(cases, seed):
 
 
 def test_mutated_replies_give_an_answer_or_a_sentence(monkeypatch, capsys):
-    monkeypatch.setattr(http, "JITTER", lambda state: 0.0)
+    monkeypatch.setattr(http, "pause", lambda tried: 0.0)
     outcomes = fuzzed(CASES, seed=15)
     assert outcomes.keys() == {"answer", "sentence"}, outcomes
     assert min(outcomes.values()) > CASES / 10  # both happen
@@ -244,7 +244,7 @@ def trusting(reply):
 )
 def test_without_a_guard_the_fuzzer_finds_a_hole(guard, places, instead, monkeypatch):
     """Control: each guard taken away shows within few cases."""
-    monkeypatch.setattr(http, "JITTER", lambda state: 0.0)
+    monkeypatch.setattr(http, "pause", lambda tried: 0.0)
     for place in places:
         monkeypatch.setattr(place, guard, instead)
     with pytest.raises((AssertionError, LookupError, TypeError, OverflowError, AttributeError)):

@@ -178,7 +178,7 @@ def test_spending_by_hand():
 
 def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch):
     """The first reply to every seventh question has no log-probabilities; all are billed."""
-    monkeypatch.setattr(http, "JITTER", lambda state: 0.01)
+    monkeypatch.setattr(http, "pause", lambda tried: 0.01)
     seen = {}
 
     def reply(k, body):

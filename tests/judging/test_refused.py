@@ -21,7 +21,7 @@ from tests.judge_server import Raw, serving
 @pytest.fixture(autouse=True)
 def soon_again(monkeypatch):
     """How long a retry waits is another file's subject."""
-    monkeypatch.setattr(http, "JITTER", lambda state: 0.01)
+    monkeypatch.setattr(http, "pause", lambda tried: 0.01)
 
 
 N = 12

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*of the probability on average"
 @pytest.fixture(autouse=True)
 def no_key_and_no_patience(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr("judging.judges.server.http.JITTER", lambda state: 0.01)
+    monkeypatch.setattr("judging.judges.server.http.pause", lambda tried: 0.01)
 
 
 def judged(served, asked, **options):

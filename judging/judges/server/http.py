@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import random
 import re
 import ssl
 import threading
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-import tenacity
 
 from judging.errors import JudgeError, NoJudgeError
 from judging.judges.server.replies import refusal
@@ -38,7 +38,6 @@ REFUSED, FAILING = 10, 4
 # Statuses that may be about one request: a content filter, a text that is too long.
 OF_A_QUESTION = (400, 403, 413, 422, 451)
 BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529)
-JITTER = tenacity.wait_exponential(multiplier=0.5, max=30.0) + tenacity.wait_random(0.0, 0.5)
 
 NAME = re.compile(r"[A-Z]+(_[A-Z]+)+")  # of a variable, which no key looks like
 
@@ -231,48 +230,37 @@ class Caller:
         kind of server, it does not wait. Raises ServerError, ServerGoneError, ModelChangedError,
         SpendingLimitError, or RefusedError where it may be this request alone that fails.
         """
-        sent = _sent(body)
-        patience = self.options.patience
-        time_is_up = tenacity.stop_before_delay(patience)
+        sent, answered = _sent(body), self._answered
+        deadline = monotonic() + self.options.patience
         before: PassingError | None = None
-        answered = self._answered
+        tried = 0
+        while True:
+            tried += 1
+            try:
+                return self._once(client, sent, read, deadline, ending, spending)
+            except PassingError as error:
+                wait = max(pause(tried), error.wait)
+                alone = error.own and tried >= ALONE and self._answered > answered
+                if alone or tried >= error.tries or monotonic() + wait >= deadline:
+                    # Where our patience cut the last try short: what was wrong all the time.
+                    cause = before if error.cut and before else error
+                    raise self._given_up(cause, tried, sure=self._answered > answered) from None
+                before = error
+            log.info("%s; trying again in %.1f s", before, wait)
+            ending.wait(wait)
 
-        def hopeless(state: tenacity.RetryCallState) -> bool:
-            error, tried = _error(state), state.attempt_number
-            alone = error.own and tried >= ALONE and self._answered > answered
-            return alone or tried >= error.tries
-
-        def note(state: tenacity.RetryCallState) -> None:
-            nonlocal before
-            before = _error(state)
-            log.info("%s; trying again in %.1f s", before, state.upcoming_sleep)
-
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(PassingError),
-            stop=lambda state: time_is_up(state) or hopeless(state),
-            wait=lambda state: max(JITTER(state), _error(state).wait),
-            sleep=tenacity.sleep_using_event(ending),
-            before_sleep=note,
-            reraise=True,
-        )
-        try:
-            return retrying(
-                self._once, client, sent, read, monotonic() + patience, ending, spending
-            )
-        except PassingError as last:
-            error = before if last.cut and before else last  # what was wrong all the time
-            tried = retrying.statistics["attempt_number"]
-            tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
-            after = f"; given up after {tries} (its option patience is {patience:g} s)"
-            kept = "; what was answered is kept" if self.heard else ""
-            gone = error.at_last
-            if gone is ServerGoneError and not self.heard:
-                gone = SilentServerError
-            ended = gone(f"{error}{after if error.tries > 1 else ''}{kept}")
-            if error.own and self.heard:
-                sure = self._answered > answered
-                raise RefusedError(str(error), FAILING, ended, sure=sure) from None
-            raise ended from None
+    def _given_up(self, error: PassingError, tried: int, *, sure: bool) -> ServerError:
+        """What an error becomes when its tries are over; sure : others were answered meanwhile."""
+        tries = f"{tried} tr{'y' if tried == 1 else 'ies'}"
+        after = f"; given up after {tries} (its option patience is {self.options.patience:g} s)"
+        kept = "; what was answered is kept" if self.heard else ""
+        gone = error.at_last
+        if gone is ServerGoneError and not self.heard:
+            gone = SilentServerError
+        ended = gone(f"{error}{after if error.tries > 1 else ''}{kept}")
+        if error.own and self.heard:
+            return RefusedError(str(error), FAILING, ended, sure=sure)
+        return ended
 
     def bound(self, body: Mapping[str, Any]) -> float:
         """Most tokens that a request may take."""
@@ -453,6 +441,11 @@ class Caller:
         return answer
 
 
+def pause(tried: int) -> float:
+    """Seconds before another try, twice as long each time; threads do not try all at once."""
+    return min(0.5 * 2 ** min(tried - 1, 6), 30.0) + random.uniform(0.0, 0.5)
+
+
 @cache
 def _certificates() -> ssl.SSLContext:
     """The machine's own, which may hold some that httpx does not bring along."""
@@ -461,12 +454,6 @@ def _certificates() -> ssl.SSLContext:
 
 def _sent(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
-
-
-def _error(state: tenacity.RetryCallState) -> PassingError:
-    error = state.outcome and state.outcome.exception()
-    assert isinstance(error, PassingError)
-    return error
 
 
 def _complaint(reply: Any) -> str:
