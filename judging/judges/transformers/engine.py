@@ -262,7 +262,7 @@ def compute_head_in_float32(model: Any) -> None:
         logits = torch.cat(parts, dim=-1)
         return logits if head.bias is None else logits + head.bias.float()
 
-    head.forward = forward
+    head.forward = forward  # type: ignore[method-assign, assignment]
 
 
 def batches(chosen: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
