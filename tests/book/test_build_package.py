@@ -112,13 +112,15 @@ def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path)
         assert f"judging: judging {name} needs the papers' numbers" in done.stderr
 
 
-def test_a_ranking_needs_no_matplotlib_and_its_figure_says_what_does(site: Path) -> None:
+def test_rankings_and_panels_need_the_core_and_a_figure_says_what_else(site: Path) -> None:
     done = run_in(
         site,
         "import numpy as np, judging\n"
         "judge = judging.SimulatedJudge(np.arange(4.0), seed=1)\n"
         "ranking = judging.rank(4, judge.answer, budget=6, seed=1)\n"
         "assert len(ranking.to_frame()) == 4\n"
+        "for method in ('average', 'majority', 'dawid-skene'):\n"
+        "    judging.panel.aggregate(np.eye(3), method)\n"
         "try: ranking.plot()\n"
         "except judging.JudgeError as error: print(error)",
     )

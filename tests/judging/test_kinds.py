@@ -1,8 +1,6 @@
 """A judge is one class and one row of one table: a kind made here, used everywhere."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 from types import MappingProxyType
 
@@ -102,18 +100,6 @@ def test_one_row_says_what_its_rankings_are(toy):
     np.testing.assert_array_equal(offline.fit.scores, ranking.fit.scores)
     with pytest.raises(JudgeError, match="offline, toy:x is none of the judges"):
         stored_judge(store, "toy:x")
-
-
-def test_one_row_is_in_the_help():
-    """In a process of its own: the help is written when the command is imported."""
-    program = TOY + (
-        "\nimport math\nkinds.KINDS['toy'] = ROW\nfrom judging.practice.cli import main\n"
-        "import os; os.environ['COLUMNS'] = '200'\nraise SystemExit(main(['rank', '--help']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT.parent, check=True
-    )
-    assert "toy:LETTER" in done.stdout
 
 
 def test_no_other_module_knows_a_kind_by_its_name():

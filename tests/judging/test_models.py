@@ -196,13 +196,6 @@ def test_without_the_hub_there_is_the_index(cache, monkeypatch, how):
 # What is told of them ------------------------------------------------------------------------
 
 
-def test_both_are_listed_with_the_command_that_fetches_them(cache, capsys):
-    assert main(["data", "list"]) == 0
-    said = capsys.readouterr().out
-    for name in models.MODELS:
-        assert f"get it: judging data fetch {name}" in said
-
-
 @pytest.mark.parametrize("name", ["smollm2", "qwen"])
 def test_a_machine_without_it_gets_the_command_in_one_line(cache, name):
     with pytest.raises(JudgeError, match=f"judging data fetch {name}") as told:
