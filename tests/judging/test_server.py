@@ -292,7 +292,7 @@ def test_a_spent_quota_stops_at_once_and_a_rate_limit_does_not():
         message = "no credit left" if sent == 1 else "given up"
         with serving(lambda k, body, refusal=refusal: refusal) as served:
             with pytest.raises(ServerError, match=message) as caught:
-                judged(served, questions(2), patience=4.0, concurrency=1)
+                judged(served, questions(2), patience=1.0, concurrency=1)
             assert "You exceeded it" in str(caught.value)
             assert min(len(served.requests), 2) == sent
 

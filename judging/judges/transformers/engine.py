@@ -243,26 +243,31 @@ class Batched:
             return self.model(**given).logits[:, -1]
 
 
-def compute_head_in_float32(model: Any) -> None:
-    """Have a model's last layer multiply in float32, whatever its other layers do.
+class Float32Head(torch.nn.Linear):
+    """A last layer that multiplies in float32, whatever its weights are and what it is given.
 
-    In bfloat16 logits about 20 are rounded to eighths, and so p to steps of three hundredths.
-    Its weights stay as they are; they are multiplied out a few at a time. A layer that is
-    quantised, or kept elsewhere than it computes, is left alone.
+    In bfloat16 logits about 20 are rounded to eighths, and so p to steps of three hundredths. The
+    weights stay as they are, and are float32 a few at a time.
+    """
+
+    def forward(self, input: Any) -> Any:
+        """(..., V) logits."""
+        hidden = input.to(self.weight.device, torch.float32)
+        parts = [hidden @ some.float().T for some in self.weight.split(HEAD_ROWS)]
+        logits = torch.cat(parts, dim=-1)
+        return logits if self.bias is None else logits + self.bias.float()
+
+
+def compute_head_in_float32(model: Any) -> None:
+    """Have a model in half precision compute its logits in float32.
+
+    A last layer that is quantised, or kept elsewhere than where it computes, is left alone.
     """
     head = model.get_output_embeddings()
-    if type(head) is not torch.nn.Linear or head.weight.is_meta:
-        return
-    if model.dtype == head.weight.dtype == torch.float32:
-        return
-
-    def forward(hidden: Any) -> Any:
-        hidden = hidden.to(head.weight.device, torch.float32)
-        parts = [hidden @ some.float().T for some in head.weight.split(HEAD_ROWS)]
-        logits = torch.cat(parts, dim=-1)
-        return logits if head.bias is None else logits + head.bias.float()
-
-    head.forward = forward  # type: ignore[method-assign, assignment]
+    plain = type(head) is torch.nn.Linear and not head.weight.is_meta
+    if plain and {model.dtype, head.weight.dtype} != {torch.float32}:
+        vars(head).pop("forward", None)  # accelerate's, which moves what it is given
+        head.__class__ = Float32Head
 
 
 def batches(chosen: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
