@@ -181,4 +181,4 @@ class Spending:
             used += f", and a question takes {self._each:,} calls" if self._each > 1 else ""
         else:
             used += f", and the next {what} may need {bound:,}"
-        return f"the limit of {limit} is reached ({used})"
+        return f"the limit of {limit} is reached ({used}); what was answered is kept"

@@ -163,8 +163,7 @@ class ServerJudge(Reader):
                         ending.set()
         except SpendingLimitError as error:
             raise SpendingLimitError(
-                f"{error}; {left} of {len(questions)} questions are left, and what was answered "
-                "is kept"
+                f"{error}; {left} of {len(questions)} questions are left"
             ) from None
         self._tally.warn()
 

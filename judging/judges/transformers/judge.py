@@ -160,10 +160,10 @@ class TransformersJudge(LocalJudge):
                     if paid:
                         return paid
                     time.sleep(0.02)  # until another thread's questions are answered
-            except SpendingLimitError as error:
+            except SpendingLimitError:
                 if paid:
                     return paid
-                raise SpendingLimitError(f"{error}; what was answered is kept") from None
+                raise
             paid.append(one)
         return paid
 

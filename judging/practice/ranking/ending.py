@@ -72,6 +72,6 @@ class RankingInterruptedError(KeyboardInterrupt):
 def too_few(limit: SpendingLimitError, answers: int, n: int, things: str) -> SpendingLimitError:
     """A limit that was reached before anything could be ranked, and that a reader may go on."""
     return SpendingLimitError(
-        f"{limit}; the {answers:,} answers so far are kept and too few to rank {n:,} {things}, "
+        f"{limit}; these {answers:,} answers are too few to rank {n:,} {things}, "
         f"which takes {n - 1:,} or more; the same command goes on from there"
     )
