@@ -48,8 +48,8 @@ def guess() -> str:
     alone, twins = (np.average(new[name], weights=new["on"]) for name in ("guess", "beside"))
     return (
         "A guess that simulates nothing does as well: the mean of the other judges' numbers, "
-        f"scaled for each judge, agrees with {alone:.0f}% of {new['on'].sum():.0f} numbers, the twins "
-        f"with {twins:.0f}%."
+        f"scaled for each judge, agrees with {alone:.0f}% of {new['on'].sum():.0f} numbers, "
+        f"the twins with {twins:.0f}%."
     )
 
 
