@@ -4,6 +4,7 @@ What they promise: the answers of one process, and nothing asked twice beyond wh
 """
 
 import csv
+import json
 import os
 import re
 import signal
@@ -41,14 +42,14 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def answers(store: Path) -> dict[bytes, np.ndarray]:
+def answers(store: Path) -> dict[str, np.ndarray]:
     """Probabilities by question; none while the store is not there yet."""
     with (
         suppress(sqlite3.OperationalError),
         closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as file,
     ):
         rows = file.execute("SELECT question, log_p FROM answers").fetchall()
-        return {question: np.exp(np.frombuffer(log_p)) for question, log_p in rows}
+        return {question: np.exp(json.loads(log_p)) for question, log_p in rows}
     return {}
 
 
