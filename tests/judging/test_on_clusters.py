@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judging.__main__ import main
+from judging.practice.cli import main
 from tests.tiny_models import sentences
 
 ROOT = Path(__file__).resolve().parents[2]
