@@ -232,7 +232,9 @@ def of_file(
 
 def _predicate(attribute: str) -> str:
     """What follows the thing: "is more persuasive", "answers the question better"."""
-    first = attribute.split()[0].lower()
+    first, *others = attribute.lower().split()
+    if first == "the" and others:  # "the better explanation"
+        first = others[0]
     if first == "is" or (first.endswith("s") and first != "less" and " " in attribute):
         return attribute  # a verb: answers, appears, has
     if first in ("more", "less", "better", "worse") or first.endswith("er"):

@@ -42,15 +42,6 @@ FILLS = 8
 MOVES = 16  # of all cells by their errors
 DIGITS = {"points": 0.1, "% accuracy": 0.01, "% of pairs": 0.1}  # printed, by unit
 BUILTINS = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len, "round": round}
-# The main claims about Table 1, which carry the paper, and how their number is written.
-MAIN = {
-    "v2-fifth-within-2": "{:.0f} of 5",
-    "v2-win-ratio-loses-10": "{:.1f} at most",
-    "v2-avg-prob-beats-win-ratio": "{:+.1f} at least",
-    "v2-soft-beats-avg-prob": "{:+.1f} at least",
-    "v2-gaussian-bt-alike-soft": "{:.0%} of model and dataset pairs",
-    "v2-full-within-1": "{:.1f} at most",
-}
 
 
 @dataclass(frozen=True)
@@ -242,24 +233,6 @@ def overview(*about: str) -> pd.DataFrame:
         for name, what in ((kind, "shown"), (f"{kind} verdict", "verdict")):
             table[name] = [rows[what].get(id_, "") for id_ in table["id"]]
     return table.reset_index(drop=True)
-
-
-def main_claims() -> pd.DataFrame:
-    """The main claims about Table 1: claim, place, published and ours as text, and their verdicts.
-
-    Ours is the stored Table 1, of the kind in the column `kind`.
-    """
-    ours, claims = read("table1"), accepted().set_index(["id", "evidence"])
-    kind = "simulated" if ours is None else str(ours["kind"].iloc[0])
-    rows = []
-    for id_, form in MAIN.items():
-        claim = all_claims()[id_]
-        row: dict[str, object] = {"claim": claim.claim, "place": claim.place, "kind": kind}
-        for side, evidence in (("published", "published"), ("ours", kind)):
-            value, verdict = claims.loc[(id_, evidence), ["value", "verdict"]]
-            row |= {side: form.format(value), f"{side} verdict": verdict}
-        rows.append(row)
-    return pd.DataFrame(rows)
 
 
 def accept(table: pd.DataFrame, folder: Path | None = None) -> Path:

@@ -139,6 +139,11 @@ NEEDS = {
     "transformers-serve": Need(
         "make judge, then pip install 'transformers[serving]'", ("torch", "transformers", *SERVING)
     ),
+    "ray": Need("make judge, then pip install ray", ("ray",)),
+    "slurm": Need(
+        "be root, and install Slurm (Debian: apt install slurm-wlm munge)",
+        here=lambda: os.geteuid() == 0 and all(map(shutil.which, ("slurmctld", "munged"))),
+    ),
     "llama-cpp-server": Need(
         "make judge, then pip install 'llama-cpp-python[server]'",
         ("torch", "transformers", "gguf", "llama_cpp", *SERVING[:2]),

@@ -9,7 +9,6 @@ import pytest
 from pybtex.database import parse_file
 
 from book.tools import readme
-from reproduction.claims import main_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = readme.README.read_text()
@@ -67,13 +66,6 @@ def test_an_outdated_claim_would_be_noticed():
     assert "agree within the declared tolerance" in TEXT
     outdated = TEXT.replace("agree within the declared tolerance", "are perfect", 1)
     assert readme.with_claims(outdated) != outdated
-
-
-def test_claims_hold_in_the_printed_numbers():
-    """A claim of the paper that its own table contradicts would be an erratum, not a claim."""
-    table = main_claims()
-    assert set(table["published verdict"]) <= {"holds", "borderline"}
-    assert set(table["kind"]) == {"simulated"}
 
 
 @pytest.mark.parametrize("package", ["poe", "judging", "reproduction", "studies"])

@@ -82,3 +82,12 @@ def test_data_that_is_not_here_is_named_with_the_command(folder, monkeypatch, ca
     assert "judging data fetch summeval" in capsys.readouterr().out
     assert main(["ask", "summeval", "coherence", "--judge", "demo"]) == 1
     assert "judging data fetch summeval" in capsys.readouterr().err
+
+
+def test_a_shell_completes_commands_and_options(monkeypatch, capsys):
+    monkeypatch.setenv("_JUDGING_COMPLETE", "complete_bash")
+    for typed, expected in (("judging ra", "rank"), ("judging rank --limit", "--limit-calls")):
+        monkeypatch.setenv("COMP_WORDS", typed)
+        monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+        main([])
+        assert capsys.readouterr().out.split() == [expected]

@@ -120,18 +120,18 @@ def test_llama_cpps_server_says_what_the_same_weights_say_here(tmp_path):
     assert max(gaps) < 0.1  # llama.cpp computes with eight-bit activations
 
 
-def lines_of_readme():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    return [line for line in readme.splitlines() if line.startswith('python -c "from xllamacpp')]
+def printed_lines():
+    page = (ROOT / "book" / "reference.md").read_text(encoding="utf-8")
+    return [line for line in page.splitlines() if line.startswith('python -c "from xllamacpp')]
 
 
 @pytest.mark.needs("llama", "smollm2")
-def test_the_readmes_server_says_what_the_same_weights_say_in_this_process(tmp_path):
+def test_the_printed_server_says_what_the_same_weights_say_in_this_process(tmp_path):
     """The line as it is printed, with another path: its first word is its address."""
     from judging.datasets.models import place
     from tests.tiny_models import sentences
 
-    (line,) = lines_of_readme()
+    (line,) = printed_lines()
     weights = str(place("smollm2"))
     code = shlex.split(line)[2].replace("model.gguf", weights)
     prompt = Prompt("which", "A: {first}\n\nB: {second}\n\nWhich is clearer? Answer A or B.")

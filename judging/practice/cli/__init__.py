@@ -69,7 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SaidError as ended:
         sys.stdout.flush()
         return int(ended.status)
-    except (BrokenPipeError, SystemExit):  # the reader, such as head, has seen enough
+    except (BrokenPipeError, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and not ended.code:
+            return 0  # a shell asked what completes a word
+        # The reader, such as head, has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(Status.UNREAD)
     except (ValueError, OSError, DatasetError, JudgeError, NotConvergedError) as error:

@@ -85,7 +85,6 @@ app = typer.Typer(
     help="Judging by comparison: products of experts for LLM judges. COMMAND -h shows what most "
     "people need of it, COMMAND --help everything.",
     epilog=in_words(),
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
