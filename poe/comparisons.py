@@ -24,9 +24,6 @@ from poe.graph import FEW, Layout, component_labels
 if TYPE_CHECKING:
     import pandas as pd
 
-
-__all__ = ["Comparisons", "as_pairs", "refuse_rows", "require_unique"]
-
 SHOWN = 5  # rows that a message lists
 HEAVIEST, APART = 1e100, 1e15  # of weights, and the largest over the smallest
 

@@ -9,14 +9,6 @@ from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.graph import Graph, strong_components
 
-__all__ = [
-    "bias_identified",
-    "require_beaten",
-    "require_bias_held",
-    "require_bias_identified",
-    "require_finite",
-]
-
 
 def require_finite(
     comparisons: Comparisons, rises: Mask, falls: Mask, *, x: Floats | None = None

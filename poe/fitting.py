@@ -36,8 +36,6 @@ from poe.scores import add_prior
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fit"]
-
 EXACT = 300  # items up to which ten digits and an eigendecomposition cost next to nothing
 FARTHEST = 1e100  # a bias whose square is still a number
 

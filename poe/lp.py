@@ -26,8 +26,6 @@ from poe.newton import Solution
 if TYPE_CHECKING:
     import cvxpy
 
-__all__ = ["L1Solution", "Program", "laplacian_program", "solve_l1"]
-
 ZERO = 1e-9  # what counts as no misfit, and as the distance from full force, in relative units
 NEAR = 6  # comparisons a cluster whose signs the second program watches at first
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}

@@ -33,8 +33,6 @@ from poe.stack import differences, pseudo_inverse
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Fit", "Prior", "Scatter", "require_level"]
-
 Covariance = Literal["paired", "scatter", "curvature", "clustered"]
 SAMPLED = 32  # differences of a large problem whose errors stand for all
 COVARIANCE_ITEMS = 6000  # a matrix of 288 MB; above, ask for single differences

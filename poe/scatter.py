@@ -24,20 +24,6 @@ from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
 from poe.stack import Problem, Stack, by_item, laplacian, pseudo_inverse
 
-__all__ = [
-    "FEWEST",
-    "Answers",
-    "Prior",
-    "Scatter",
-    "curvature",
-    "estimate",
-    "james_stein",
-    "moments",
-    "remainder",
-    "sandwich",
-    "spread",
-]
-
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
 LOOSE = 10.0  # of the median variance of a score

@@ -18,8 +18,6 @@ from poe.existence import require_beaten
 from poe.experts import BradleyTerry
 from poe.stack import Problem, Stack, as_stack, by_item
 
-__all__ = ["add_prior", "average_probability", "bradley_terry", "win_ratio"]
-
 PriorOn = Literal["all", "compared"]
 
 

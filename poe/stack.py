@@ -20,18 +20,6 @@ from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
 from poe.graph import sums
 
-__all__ = [
-    "Problem",
-    "Stack",
-    "as_stack",
-    "block_size",
-    "by_item",
-    "differences",
-    "in_blocks",
-    "laplacian",
-    "pseudo_inverse",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Stack:

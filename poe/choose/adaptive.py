@@ -15,8 +15,6 @@ from poe.experts import Expert
 from poe.resistance import effective_resistance
 from poe.result import Fit
 
-__all__ = ["curvature_at", "expected_curvatures", "next_comparisons", "reliability", "resistances"]
-
 NextRule = Literal["adaptive", "laplace", "reordering", "determinant", "random"]
 RELIABLE = 0.9  # share of the variance of scores from which "adaptive" looks at the answers
 

@@ -38,18 +38,6 @@ from poe.experts import Expert, Gaussian, get_expert
 from poe.graph import component_labels
 from poe.stack import Stack, by_item, laplacian, pseudo_inverse
 
-__all__ = [
-    "Correlation",
-    "Decision",
-    "correlation",
-    "decide",
-    "on_prompts",
-    "pilot",
-    "pilot_size",
-    "predicted_ratio",
-    "resistances",
-]
-
 Reason = Literal["place", "items", "sparse", "pairs run out", "prompts", "unknown"]
 
 NEAREST = 1e-3  # of c to -1, where both orders would leave no error at all

@@ -15,8 +15,6 @@ from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
 from poe.stack import pseudo_inverse
 
-__all__ = ["Plan", "plan"]
-
 _SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
 _OTHERWISE = 500
 _DRAWN = 2000  # items in all the random graphs averaged over

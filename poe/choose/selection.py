@@ -16,8 +16,6 @@ from poe.choose.designs import both_orders_of, chain, linked, regular
 from poe.choose.greedy import extended
 from poe.resistance import component_of
 
-__all__ = ["select", "select_stack"]
-
 Rule = Literal["random", "no-repeat", "symmetric", "greedy", "regular"]
 
 _LISTED = 200  # items up to which random sets are drawn from a list of all pairs

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 from poe.result import Fit, require_level
 
-__all__ = ["StopRule", "Until", "ranks_within", "se_below", "top_known"]
-
 Until = Callable[[Fit], bool]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from poe.arrays import Floats, OfP
 from poe.experts.normaliser import log_normaliser, peak
 
-__all__ = ["NAMED", "AroundMean", "Expert", "adopted", "named", "require_positive"]
-
 # What `poe.fit` takes by name, filled by the modules that `poe.experts` imports.
 NAMED: dict[str, Callable[[], Expert]] = {}
 

@@ -10,8 +10,6 @@ from scipy.special import expit, logit
 from poe.arrays import Floats
 from poe.experts.base import Expert, named
 
-__all__ = ["BradleyTerry"]
-
 
 @named
 @dataclass(frozen=True)

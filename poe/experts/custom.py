@@ -11,8 +11,6 @@ from poe.experts.base import Expert
 from poe.experts.check import ExpertError, check_expert
 from poe.experts.normaliser import log_normaliser, peak
 
-__all__ = ["Custom", "custom"]
-
 ROUNDING = 1e-14  # of a function whose differences are taken
 
 
