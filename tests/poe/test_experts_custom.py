@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 import poe
 from poe.experts import ExpertError, check_expert, custom, get_expert
-from poe.experts.custom import log_normaliser
+from poe.experts.normaliser import log_normaliser
 
 D = np.linspace(-4, 4, 33)
 HALF = np.full_like(D, 0.5)

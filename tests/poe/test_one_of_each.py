@@ -42,8 +42,8 @@ class TestErrorsHaveFields:
 class TestWhatIsShared:
     def test_fits_that_differ_in_the_covariance_alone_share_their_parts(self):
         fit = poe.fit(decisions(), bias="fit")
+        fit.covariance()
         other = fit.with_covariance("curvature")
-        other.covariance()
         assert fit.inverse_curvature is other.inverse_curvature
         assert fit._answers is other._answers
 
