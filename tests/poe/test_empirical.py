@@ -139,7 +139,7 @@ class TestScores:
         c, _ = drawn(6, n=40, count=90)
         fit = poe.fit(c, "gaussian", prior="fit", bias="fit")
         small = fit.difference_se(0, 1)
-        monkeypatch.setattr(poe.result, "COVARIANCE_ITEMS", 10)
+        monkeypatch.setattr("poe.intervals.COVARIANCE_ITEMS", 10)
         assert fit.difference_se(0, 1) == pytest.approx(small, rel=1e-6)
 
 

@@ -13,9 +13,9 @@ from tests.poe import attack_optima
 @pytest.mark.parametrize("name", attack_optima.EXPERTS)
 def test_what_converged_is_the_optimum(name):
     """`make attack` runs thousands of these."""
-    counts, faults = attack_optima.attack(name, 25)
+    counts, faults = attack_optima.attack(name, 16)
     assert not faults
-    assert counts["fitted"] >= 15
+    assert counts["fitted"] >= 9
 
 
 @pytest.mark.parametrize("name", ["bradley-terry", "laplacian", "cauchy"])
@@ -27,8 +27,8 @@ def test_scores_a_little_off_would_be_noticed(monkeypatch, name):
         return replace(made, scores=1.001 * made.scores)
 
     monkeypatch.setattr(poe, "fit", off)
-    counts, _ = attack_optima.attack(name, 25)
-    assert counts["FAULT"] >= 12
+    counts, _ = attack_optima.attack(name, 16)
+    assert counts["FAULT"] >= 7
 
 
 def test_an_energy_alone_finds_what_its_slope_finds():
@@ -52,7 +52,7 @@ def test_huber_says_where_nothing_tells_the_bias():
     """Along the bias every expert is straight: its error was the root of rounding, or NaN."""
     fitted = accepted = refused = 0
     rng = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(80):
         n = int(rng.integers(2, 6))
         first = rng.integers(n, size=n + 3)
         pairs = np.column_stack([first, (first + rng.integers(1, n, size=n + 3)) % n])
