@@ -58,6 +58,10 @@ class Graph:
         ends = (np.ascontiguousarray(one.T) for one in (problem.first, problem.second))
         return Graph(problem.n_items, *ends)
 
+    def take(self, rows: Indices) -> Graph:
+        """The graphs of some problems of the stack."""
+        return Graph(self.n, self.first[:, rows], self.second[:, rows])
+
     def laid(self, values: Floats) -> Floats:
         """Numbers a comparison as the graph has its comparisons: (K,) or (B, K) to (K, *batch)."""
         return values.T.copy()

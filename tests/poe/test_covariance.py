@@ -11,10 +11,11 @@ from scipy.stats import t
 
 import judging
 import poe
+from tests.poe.oracles import design, every
 
 N = 14
 QUALITY = np.random.default_rng(3).normal(size=N) * 1.4
-EVERY = np.array([(i, j) for i in range(N) for j in range(N) if i != j])
+EVERY = every(N)
 
 
 def fitted(noise, *, count=90, seed=0, bias="fit", decide=False, prior=0.0):
@@ -51,9 +52,7 @@ def oracle(fit, *, power, paired):
     c = fit.comparisons
     rows = np.repeat(np.arange(len(c)), c.weight.astype(int))
     first, second, p = c.first[rows], c.second[rows], c.p[rows]
-    x = c.matrix()[rows, 1:]
-    if fit.bias_fitted:
-        x = np.hstack([x, -np.ones((len(x), 1))])
+    x = design(c, bias=fit.bias_fitted)[rows]
     d = fit.scores[first] - fit.scores[second] - fit.bias
     soft = isinstance(fit.expert, poe.BradleyTerry)
     slope = expit(d) * expit(-d) if soft else np.ones_like(d)
@@ -274,8 +273,7 @@ def test_saturated_answers_do_not_make_ranks_unknown():
     """A judge that is sure says p = 0.9999, which as a single decision tells next to nothing."""
     quality = np.append(QUALITY[:5], -14.0)
     judge = judging.SimulatedJudge(quality, noise=0.2, seed=1)
-    pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
-    fit = poe.fit(judge.compare(pairs), bias="fit")
+    fit = poe.fit(judge.compare(every(6)), bias="fit")
     assert fit.with_covariance("curvature").rank_interval()[-1].tolist() != [6, 6]
     assert fit.rank_interval()[-1].tolist() == [6, 6]
 

@@ -7,6 +7,7 @@ from scipy.special import expit, logit
 
 import poe
 from poe.experts import Gaussian, Laplacian
+from tests.poe.oracles import centred, design
 
 
 def answers(quality, effect, x, pairs, *, noise=0.3, seed=0):
@@ -38,17 +39,16 @@ def test_scores_effect_and_errors_are_those_of_a_general_minimiser(solver, scale
     fit = poe.fit(
         c, bias="fit", covariate=scale * x, solver=solver, tol=1e-9, covariance="curvature"
     )
-    design = np.column_stack([c.matrix()[:, 1:], -x])
+    rows = np.column_stack([design(c), -x])
 
     def energy(unknown):
-        return float(poe.BradleyTerry().energy(design @ unknown, c.p).sum())
+        return float(poe.BradleyTerry().energy(rows @ unknown, c.p).sum())
 
     best = minimize(energy, np.zeros(7), method="BFGS", options={"gtol": 1e-8}).x
-    scores = np.append(0.0, best[:-1])
-    np.testing.assert_allclose(fit.scores, scores - scores.mean(), atol=1e-6)
+    np.testing.assert_allclose(fit.scores, centred(best[:-1]), atol=1e-6)
     assert fit.bias == pytest.approx(best[-1] / scale, abs=1e-6 / scale)
-    q = expit(design @ best)
-    errors = np.sqrt(np.diag(np.linalg.inv(design.T @ ((q * (1 - q))[:, None] * design))))
+    q = expit(rows @ best)
+    errors = np.sqrt(np.diag(np.linalg.inv(rows.T @ ((q * (1 - q))[:, None] * rows))))
     assert fit.bias_se == pytest.approx(errors[-1] / scale, rel=1e-5)
     assert fit.difference_se(0, 3) == pytest.approx(errors[2], rel=1e-5)
 

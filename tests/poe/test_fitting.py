@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import poe
 from tests.helpers import random_comparisons
-from tests.poe.test_scores import logistic_oracle
+from tests.poe.oracles import logistic
 
 SEEDS = st.integers(0, 10_000)
 EXPERTS = ["gaussian", "bradley-terry"]
@@ -62,7 +62,7 @@ class TestBradleyTerry:
     @pytest.mark.needs("scikit-learn")
     def test_against_logistic_regression(self):
         c = random_comparisons(5)
-        np.testing.assert_allclose(poe.fit(c).scores, logistic_oracle(c), atol=2e-6)
+        np.testing.assert_allclose(poe.fit(c).scores, logistic(c), atol=2e-6)
 
 
 @pytest.mark.parametrize("expert", EXPERTS)

@@ -8,6 +8,7 @@ from scipy.special import logit
 
 import poe
 from tests.poe import attack_optima
+from tests.poe.oracles import LogCosh
 
 
 @pytest.mark.parametrize("name", attack_optima.EXPERTS)
@@ -34,7 +35,7 @@ def test_scores_a_little_off_would_be_noticed(monkeypatch, name):
 def test_an_energy_alone_finds_what_its_slope_finds():
     """Far out, differences of a small step vanish: scores of 1e18 were called an optimum."""
     c = poe.Comparisons(first=[0, 2, 0, 0], second=[1, 1, 1, 1], p=[0.0001, 0.9999, 0.9999, 0.9999])
-    energy, slope = attack_optima.log_cosh, attack_optima.log_cosh_slope
+    energy, slope = LogCosh().energy, LogCosh().slope
     alone = poe.fit(c, poe.experts.custom(energy))
     # One opinion at -9.21 pulls with its whole force of 1, two at 9.21 with half of it.
     apart = logit(0.9999) - np.arctanh(0.5)

@@ -9,20 +9,7 @@ from poe.errors import DisconnectedError, SeparableError
 from poe.scores import add_prior
 from poe.stack import Stack
 from tests.helpers import random_comparisons
-
-
-def logistic_oracle(c):
-    """Unpenalised logistic regression on W, each comparison split into a win and a loss."""
-    from sklearn.linear_model import LogisticRegression
-
-    w = c.matrix()
-    x, y = np.vstack([w, w]), np.repeat([1, 0], len(c))
-    weight = np.concatenate([c.weight * c.p, c.weight * (1 - c.p)])
-    keep = weight > 0
-    model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-13, max_iter=10_000)
-    model.fit(x[keep][:, 1:], y[keep], sample_weight=weight[keep])
-    scores = np.concatenate([[0.0], model.coef_[0]])
-    return scores - scores.mean()
+from tests.poe.oracles import every, logistic
 
 
 class TestCounts:
@@ -64,7 +51,7 @@ class TestBradleyTerry:
     def test_against_logistic_regression(self, prior):
         c = random_comparisons(2)
         ours = poe.bradley_terry(c, prior=prior)
-        np.testing.assert_allclose(ours, logistic_oracle(add_prior(c.hard(), prior)), atol=2e-6)
+        np.testing.assert_allclose(ours, logistic(add_prior(c.hard(), prior)), atol=2e-6)
 
     @pytest.mark.needs("choix")
     def test_against_choix(self):
@@ -129,8 +116,7 @@ def test_round_robin_ranks_by_expected_wins():
     rng = np.random.default_rng(0)
     for _ in range(20):
         p = rng.random((7, 7))
-        first, second = np.nonzero(~np.eye(7, dtype=bool))
-        c = poe.Comparisons.from_pairs(np.column_stack([first, second]), p[first, second], items=7)
+        c = poe.Comparisons.from_pairs(every(7), p[tuple(every(7).T)], items=7)
         soft = poe.fit(c, "bradley-terry").scores
         assert np.argsort(soft).tolist() == np.argsort(poe.average_probability(c)).tolist()
         # And the reason: expected wins under the fit equal the observed ones.
