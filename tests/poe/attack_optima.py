@@ -138,6 +138,8 @@ def problem(name, seed):
     how = {"bias": "fit"} if rng.random() < 0.25 and name not in ("laplacian", "cauchy") else {}
     if rng.random() < 0.2:
         how["prior"] = 0.1
+    if rng.random() < 0.3:
+        how["solver"] = "sparse"
     given = {"pairs": pairs, "p": p, "items": n, "weight": weight}
     return given, how, f"{shape}, p {'ordinary' if level is None else f'{level:g} from certain'}"
 

@@ -335,22 +335,16 @@ def test_the_power_is_chosen_by_the_restricted_likelihood():
         full, value, _ = np.linalg.svd(x)
         contrasts = full[:, int((value > 1e-9).sum()) :]
         e = contrasts.T @ answers.residual[k]
-        minus_twice, both = {}, {}
+        minus_twice, both, plain = {}, {}, {}
         for power in (1, 2):
             covariance = contrasts.T @ np.diag(answers.slope[k] ** power) @ contrasts
             size2 = e @ np.linalg.solve(covariance, e) / len(e)
             minus_twice[power] = len(e) * np.log(size2) + np.linalg.slogdet(covariance)[1]
             left = poe.scatter.remainder(answers, power)
-            both[power] = left.unlikely
+            both[power], plain[power] = left.unlikely, len(e) * np.log(left.squares)
             assert left.freedom == len(e)
             assert left.squares / left.freedom == pytest.approx(size2)
         # Up to a constant that both powers have.
-        assert both[1] - both[2] == pytest.approx(minus_twice[1] - minus_twice[2])
-
-
-def test_the_control_a_likelihood_without_its_determinant_chooses_otherwise():
-    """So that the test above notices what a mutation left out: the term is not small."""
-    fit = poe.fit(repeated(2))
-    one, two = (poe.scatter.remainder(fit._answers, power) for power in (1, 2))
-    plain = one.freedom * (np.log(one.squares) - np.log(two.squares))
-    assert abs((one.unlikely - two.unlikely) - plain) > 1.0
+        gap = both[1] - both[2]
+        assert gap == pytest.approx(minus_twice[1] - minus_twice[2])
+        assert abs(gap - (plain[1] - plain[2])) > 1.0, "its determinants are not small"

@@ -182,17 +182,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match="leave no residuals to estimate sigma"):
             poe.fit(tree, "gaussian").interval()
 
-    def test_disconnected(self):
-        c = poe.Comparisons(
-            first=["essay-1", "essay-12"], second=["essay-2", "essay-40"], p=[0.6, 0.7]
-        )
-        for expert in EXPERTS:
-            with pytest.raises(
-                poe.DisconnectedError,
-                match=r"'essay-12', 'essay-40' share no comparison with the rest.*add a comparison",
-            ):
-                poe.fit(c, expert)
-
     def test_certain_answers_have_no_finite_soft_scores(self):
         c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[1.0, 0.6])
         with pytest.raises(poe.SeparableError, match=r"item 'a' never lost to the rest.*prior"):
