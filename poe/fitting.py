@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 EXACT = 300  # items up to which ten digits and an eigendecomposition cost next to nothing
 FARTHEST = 1e100  # a bias whose square is still a number
+UNEVEN = 1e4  # weights so far apart start a light answer where Newton's steps lead away from it
 
 
 def fit(
@@ -282,7 +283,7 @@ def _large(comparisons: Comparisons) -> Graph:
 def _start(task: Task, graph: Graph, gamma: float) -> Floats | float:
     """Where a search begins that has more than one step to go: near its end, and near the best."""
     c, expert = task.comparisons, task.expert
-    if isinstance(expert, (BradleyTerry, Thurstone)):
+    if isinstance(expert, (BradleyTerry, Thurstone)) and c.weight.max() < UNEVEN * c.weight.min():
         # Against opponents of score 0 an item's share of its comparisons would be its score; half
         # a win and half a loss more keep it finite. It saves two steps of six.
         weight = graph.laid(c.weight)

@@ -52,6 +52,18 @@ def test_no_worse_than_scipy(name, solver):
         np.testing.assert_allclose(fit.scores, theirs, atol=loose)
 
 
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+@pytest.mark.parametrize("decades", [3, 6, 9])
+def test_light_links_of_a_chain_are_their_answers(solver, decades):
+    """Nothing contradicts anything: each difference is the log odds, whatever weighs how much."""
+    rng, k = np.random.default_rng(0), np.arange(60)
+    p = rng.uniform(0.2, 0.8, 60)
+    pairs, weight = np.column_stack([k, k + 1]), 10.0 ** rng.uniform(0, decades, 60)
+    c = poe.Comparisons.from_pairs(pairs, p, items=61, weight=weight)
+    found = -np.diff(poe.fit(c, solver=solver).scores)
+    np.testing.assert_allclose(found, np.log(p / (1.0 - p)), atol=1e-5)
+
+
 def two_groups_and_a_link(size, p, links=1):
     """Two well linked groups, few answers of p between them: of one, the gap is its log odds."""
     rng = np.random.default_rng(4)
