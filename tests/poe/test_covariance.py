@@ -269,15 +269,6 @@ def test_intervals_hold_the_scores_of_all_comparisons(noise):
     assert np.mean(width) < 0.75
 
 
-def test_saturated_answers_do_not_make_ranks_unknown():
-    """A judge that is sure says p = 0.9999, which as a single decision tells next to nothing."""
-    quality = np.append(QUALITY[:5], -14.0)
-    judge = judging.SimulatedJudge(quality, noise=0.2, seed=1)
-    fit = poe.fit(judge.compare(every(6)), bias="fit")
-    assert fit.with_covariance("curvature").rank_interval()[-1].tolist() != [6, 6]
-    assert fit.rank_interval()[-1].tolist() == [6, 6]
-
-
 def test_one_choice_serves_every_question():
     fit = fitted(0.3)[0].with_covariance("curvature")
     scaled = poe.fit(fit.comparisons, bias="fit", covariance="scatter")

@@ -85,27 +85,6 @@ def test_scores_imitate_a_difference_of_the_texts_own_numbers():
     assert abs(fit.bias + 0.5) < 4.0 * fit.bias_se
 
 
-@pytest.mark.parametrize("quality_is_length", [False, True])
-def test_a_prior_takes_out_length_and_quality_with_it_where_they_are_one(quality_is_length):
-    """The danger: what the product calls length is all of it that the scores have."""
-    rng = np.random.default_rng(0)
-    length, other = rng.standard_normal((2, 30))
-    other -= other.mean()
-    other -= length * (other @ (length - length.mean())) / ((length - length.mean()) ** 2).sum()
-    quality = length if quality_is_length else other
-    pairs = poe.select(30, 200, rule="random", seed=0)
-    x = length[pairs[:, 0]] - length[pairs[:, 1]]
-    c = answers(quality, 0.0 if quality_is_length else 2.0, x, pairs)
-    plain, held = poe.fit(c), poe.fit(c, bias="fit", covariate=x, prior=1e-4)
-    before, after = (np.corrcoef(one.scores, quality)[0, 1] for one in (plain, held))
-    if quality_is_length:
-        assert before > 0.9
-        assert abs(after) < 0.3
-    else:
-        assert before < 0.7
-        assert after > 0.95
-
-
 @pytest.mark.parametrize("length", [None, np.arange(8.0)])
 def test_where_a_prior_alone_tells_the_bias_errors_are_those_of_scores_alone(length):
     """Half of the texts are always shown first, or length is each text's own."""

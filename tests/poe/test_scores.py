@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 import poe
 from poe.errors import DisconnectedError, SeparableError
 from poe.scores import add_prior
 from poe.stack import Stack
 from tests.helpers import random_comparisons
-from tests.poe.oracles import every, logistic
+from tests.poe.oracles import logistic
 
 
 class TestCounts:
@@ -103,19 +102,6 @@ class TestStacks:
         ):
             single = np.stack([score(c) for c in sets])
             np.testing.assert_allclose(score(stack), single, atol=1e-9)
-
-
-def test_round_robin_ranks_by_expected_wins():
-    """On a full round robin Bradley-Terry ranks as the average probability does (book, ch. 6)."""
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        p = rng.random((7, 7))
-        c = poe.Comparisons.from_pairs(every(7), p[tuple(every(7).T)], items=7)
-        soft = poe.fit(c, "bradley-terry").scores
-        assert np.argsort(soft).tolist() == np.argsort(poe.average_probability(c)).tolist()
-        # And the reason: expected wins under the fit equal the observed ones.
-        expected = expit(soft[:, None] - soft).sum(axis=1) - 0.5
-        np.testing.assert_allclose(2 * expected, 12 * poe.average_probability(c), atol=1e-8)
 
 
 def test_a_stack_is_checked_as_its_problems_are():
