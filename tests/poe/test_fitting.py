@@ -136,23 +136,6 @@ class TestUncertainty:
             fit.prob_better("z", "a")
 
 
-class Timid:
-    """A user's expert, log cosh about the opinion p - 1/2: from afar it has no curvature."""
-
-    def energy(self, d, p):
-        x = 20 * (d - p + 0.5)
-        return np.logaddexp(x, -x) / 20
-
-    def slope(self, d, p):
-        return np.tanh(20 * (d - p + 0.5))
-
-    def curvature(self, d, p):
-        return 20 / np.cosh(np.minimum(20 * np.abs(d - p + 0.5), 700)) ** 2
-
-    def log_density(self, d, p):
-        return -self.energy(d, p)
-
-
 class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "error", "message"),
@@ -177,19 +160,6 @@ class TestRefusals:
             poe.fit(c, "bradley-terry")
         assert poe.fit(c, "gaussian").converged, "Gaussian experts need no such condition"
         assert poe.fit(c, "bradley-terry", prior=0.5).converged
-
-
-class TestYourOwnExpert:
-    def test_no_more_than_four_functions_are_needed(self):
-        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.9, 0.6])
-        np.testing.assert_allclose(-np.diff(poe.fit(c, Timid()).scores), [0.4, 0.1], atol=1e-9)
-
-    @pytest.mark.parametrize("seed", range(5))
-    def test_curvature_that_underflows_does_not_break_the_solver(self, seed):
-        c = random_comparisons(seed, spread=4.0)
-        fit = poe.fit(c, Timid(), max_steps=1000, tol=1e-8)
-        d = fit.scores[c.first] - fit.scores[c.second]
-        np.testing.assert_allclose(c.matrix().T @ Timid().slope(d, c.p), 0, atol=1e-6)
 
 
 class TestLaplacian:

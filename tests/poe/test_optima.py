@@ -32,6 +32,17 @@ def test_scores_a_little_off_would_be_noticed(monkeypatch, name):
     assert counts["FAULT"] >= 7
 
 
+def test_curvature_that_underflows_is_not_divided_by(monkeypatch):
+    """On the way to these optima log cosh is straight to the last digit."""
+
+    def verdicts():
+        return {attack_optima.verdict("log cosh, both", seed) for seed in (129, 154, 241, 312)}
+
+    assert verdicts() == {"fitted"}
+    monkeypatch.setattr(poe.newton, "STIFFEST", 0.0)  # the control
+    assert verdicts() == {"NotConvergedError"}
+
+
 def test_an_energy_alone_finds_what_its_slope_finds():
     """Far out, differences of a small step vanish: scores of 1e18 were called an optimum."""
     c = poe.Comparisons(first=[0, 2, 0, 0], second=[1, 1, 1, 1], p=[0.0001, 0.9999, 0.9999, 0.9999])
