@@ -7,11 +7,9 @@ p = P(first is better). Everything else in the package starts from a `Comparison
 from __future__ import annotations
 
 import copy
-import csv
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Integral, Number
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,15 +22,12 @@ from poe.graph import FEW, Layout, component_labels
 if TYPE_CHECKING:
     import pandas as pd
 
-
-__all__ = ["Comparisons", "as_pairs", "refuse_rows", "require_unique"]
-
 SHOWN = 5  # rows that a message lists
 HEAVIEST, APART = 1e100, 1e15  # of weights, and the largest over the smallest
 
 
 class Comparisons:
-    """K pairwise comparisons among N items.
+    """K pairwise comparisons among N items; ComparisonError names the rows that are wrong.
 
     Parameters
     ----------
@@ -49,11 +44,6 @@ class Comparisons:
     ----------
     items, first, second, p, weight
         A tuple of N names, and (K,) arrays, read-only; the first two are positions in it.
-
-    Raises
-    ------
-    ComparisonError
-        Naming the rows and items that are wrong.
 
     Examples
     --------
@@ -124,7 +114,7 @@ class Comparisons:
             array.setflags(write=False)
         self.first, self.second, self.p, self.weight = first, second, p, weight
 
-    # Tables and files ------------------------------------------------------------------
+    # Tables ----------------------------------------------------------------------------
 
     @classmethod
     def from_table(
@@ -148,11 +138,6 @@ class Comparisons:
             items=items,
             weight=table.get("weight"),
         )
-
-    @classmethod
-    def from_csv(cls, path: str | Path, *, items: int | Iterable[Any] | None = None) -> Comparisons:
-        """Read columns first, second and p (and weight) of a CSV file; names are kept as text."""
-        return cls.from_table(_csv_columns(Path(path)), items=items)
 
     def to_table(self) -> pd.DataFrame:
         """One row per comparison: first, second, p, weight."""
@@ -192,11 +177,9 @@ class Comparisons:
         Row k holds +1 at the first item and -1 at the second, so W s is the vector of
         score differences. With `anchor` a row (1, 0, ..., 0) is prepended, W-tilde.
         """
-        rows = np.arange(len(self))
-        w = np.zeros((len(self), self.n_items))
-        w[rows, self.first] = 1.0
-        w[rows, self.second] = -1.0
-        return np.vstack([np.eye(1, self.n_items), w]) if anchor else w
+        one = np.eye(self.n_items)
+        w = one[self.first] - one[self.second]
+        return np.vstack([one[:1], w]) if anchor else w
 
     def components(self) -> list[tuple[Hashable, ...]]:
         """Groups of items linked by chains of comparisons, largest first."""
@@ -296,27 +279,6 @@ class Comparisons:
 # What a `Comparisons` may be made from: every refusal names the row, the items and the way out
 
 
-def _csv_columns(path: Path) -> dict[str, list[str]]:
-    """The cells of a CSV file by column; blank lines are no rows."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.DictReader(file)
-            columns: dict[str, list[str]] = {name: [] for name in rows.fieldnames or ()}
-            if not columns or len(columns) < len(rows.fieldnames or ()):
-                raise ComparisonError(f"{path} must begin with a header of different columns")
-            for row in rows:
-                if None in row or None in row.values():  # where csv puts too many, and too few
-                    raise ComparisonError(
-                        f"{path}, line {rows.line_num}: as many cells as columns are needed, "
-                        f"{len(columns)}"
-                    )
-                for name, cell in row.items():
-                    columns[name].append(cell)
-    except UnicodeDecodeError:
-        raise ComparisonError(f"{path} is not text in UTF-8; save it as that") from None
-    return columns
-
-
 def _names(values: Iterable[Any], column: str) -> list[Any]:
     """Item names as a list, NumPy's scalars as Python's: the two must be one item."""
     single = isinstance(values, str) or getattr(values, "ndim", 1) == 0
@@ -380,11 +342,7 @@ def as_pairs(pairs: ArrayLike, n_items: int) -> Indices:
     positions = np.asarray(pairs)
     if not positions.size:
         return np.empty((0, 2), dtype=np.intp)
-    if (
-        positions.ndim != 2
-        or positions.shape[1] != 2
-        or not np.issubdtype(positions.dtype, np.integer)
-    ):
+    if positions.shape[1:] != (2,) or positions.dtype.kind not in "iu":
         raise ComparisonError(
             f"pairs must be (K, 2) integer positions, not {positions.dtype}{positions.shape}; for "
             "names use Comparisons()"

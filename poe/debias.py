@@ -32,9 +32,8 @@ class Rate(NamedTuple):
 def mean_bias(comparisons: Comparisons, expert: str | Expert = "bradley-terry") -> float:
     """The paper's gamma from the mean probability (3.5, A.8, A.9), in units of a difference.
 
-    alpha (1/2 - E[p]) for linear Gaussian experts (eq. 12: beta = E[p]; book eq. 9.5) and
-    -logit(E[p]) for Bradley-Terry (eqs. 74, 75; book eq. 9.6). Assumes that what is shown
-    first is on average no better than what is shown second, as in random or balanced sets.
+    See `poe.experts.Expert.mean_bias` (book eqs. 9.5 and 9.6). Assumes that what is shown first is
+    on average no better than what is shown second, as in random or balanced sets.
     """
     mean_p = float(np.average(comparisons.p, weights=comparisons.weight))
     return float(get_expert(expert).mean_bias(mean_p))

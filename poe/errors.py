@@ -3,15 +3,6 @@
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-__all__ = [
-    "ComparisonError",
-    "DisconnectedError",
-    "NotConvergedError",
-    "SeparableError",
-    "UnidentifiedBiasError",
-    "name_some",
-]
-
 
 class ComparisonError(ValueError):
     """The comparisons themselves are not usable; the message names rows and items.

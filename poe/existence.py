@@ -9,26 +9,23 @@ from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.graph import Graph, strong_components
 
-__all__ = [
-    "bias_identified",
-    "require_beaten",
-    "require_bias_held",
-    "require_bias_identified",
-    "require_finite",
-]
-
 
 def require_finite(
-    comparisons: Comparisons, rises: Mask, falls: Mask, *, x: Floats | None = None
+    comparisons: Comparisons, rises: Mask, falls: Mask, *, x: Floats | None = None, ties: int = 0
 ) -> None:
     """Raise SeparableError if the energy falls for ever in some direction.
 
     rises, falls : (K,) whether a comparison's energy grows at last as its difference does, and
     as it falls. Where it does not, the expert never pulls back from that side: a certain win does
-    not mind however far the winner is ahead. x : (K,) what a fitted bias is multiplied by.
+    not mind however far the winner is ahead. x : (K,) what a fitted bias is multiplied by. ties :
+    how many comparisons, the last, are a prior's, which holds the scores and not a bias.
     """
     require_beaten(comparisons, lost=rises, won=falls)
-    if x is not None:
+    if x is None:
+        return
+    if ties:
+        _require_bias_held(rises[:-ties], falls[:-ties], x[:-ties])
+    else:
         _require_finite_bias(comparisons, rises, falls, x)
 
 
@@ -98,10 +95,9 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask, x: 
         )
 
 
-def require_bias_held(rises: Mask, falls: Mask, x: Floats) -> None:
+def _require_bias_held(rises: Mask, falls: Mask, x: Floats) -> None:
     """Raise SeparableError if all answers went to one position where a prior ties all the items.
 
-    Its ties hold the scores. They were shown in no order, so only the answers hold a fitted bias.
     rises, falls, x : of the answers alone, as for `require_finite`.
     """
     up, down = (rises & (x > 0)) | (falls & (x < 0)), (falls & (x > 0)) | (rises & (x < 0))

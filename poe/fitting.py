@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poe import existence, newton, priors
-from poe.arrays import Floats, Mask
+from poe.arrays import Floats
 from poe.comparisons import Comparisons
 from poe.debias import mean_bias
 from poe.errors import ComparisonError, NotConvergedError
@@ -36,10 +36,9 @@ from poe.scores import add_prior
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fit"]
-
 EXACT = 300  # items up to which ten digits and an eigendecomposition cost next to nothing
 FARTHEST = 1e100  # a bias whose square is still a number
+UNEVEN = 1e4  # weights so far apart start a light answer where Newton's steps lead away from it
 
 
 def fit(
@@ -54,7 +53,7 @@ def fit(
     max_steps: int = 100,
     covariance: Covariance = "paired",
 ) -> Fit:
-    """Scores that maximise the product of experts (paper eq. 3; book eq. 5.1).
+    """Scores of mean zero that maximise the product of experts (paper eq. 3; book eq. 5.1).
 
     Parameters
     ----------
@@ -90,11 +89,6 @@ def fit(
         Behind every error and interval, "paired", "scatter" or "curvature" (the paper's), see
         `Fit.with_covariance`.
 
-    Returns
-    -------
-    Fit
-        With scores of mean zero.
-
     Raises
     ------
     DisconnectedError, SeparableError, UnidentifiedBiasError, ComparisonError
@@ -118,87 +112,143 @@ def fit(
             fit, comparisons, bias=bias, covariate=covariate, prior=prior, solver=solver, **numbers
         )
         return again(expert=with_ties(comparisons.p, comparisons.weight, again))
-    fit_bias = bias == "fit"
     if solver not in ("auto", "dense", "sparse"):
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
-    exact = solver == "dense" or (solver == "auto" and comparisons.n_items <= EXACT)
-    if solver == "auto":
-        solver = "dense" if is_small(comparisons) else "sparse"
+    if isinstance(prior, str) and prior != "fit":
+        raise ValueError(f"prior must be a number of wins or 'fit', not {prior!r}")
     x = _covariate(covariate, len(comparisons), bias, prior)
-    if isinstance(prior, str):
-        if prior != "fit":
-            raise ValueError(f"prior must be a number of wins or 'fit', not {prior!r}")
-        gamma = None if fit_bias else _gamma(comparisons, chosen, bias)
-        shrunk = priors.fit(comparisons, chosen, bias=gamma, dense=exact)
-        return shrunk.with_covariance(covariance)
-    problem = add_prior(comparisons, prior) if prior else comparisons
+    problem = comparisons if isinstance(prior, str) else add_prior(comparisons, prior)
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
     ties = len(problem) - len(comparisons)
-    tilt = 1.0 if covariate is None and not prior else np.append(x, np.zeros(ties))
-    problem.require_connected()
-    # Whether each comparison limits its difference from above, and from below.
-    rises, falls = _pulled_back(problem, chosen)
-    if not (rises & falls).all():  # otherwise that all are connected is enough
-        existence.require_finite(problem, rises, falls, x=x if fit_bias and not prior else None)
-        if fit_bias and prior:
-            existence.require_bias_held(rises[: len(x)], falls[: len(x)], x)
-    gamma = 0.0 if fit_bias else _gamma(comparisons, chosen, bias)
-    if isinstance(chosen, Laplacian):
-        if fit_bias:
-            raise ValueError(
-                "a fitted bias is not available for Laplacian experts; give the bias as a number "
-                "or as 'mean', or use bias='fit' with another expert first"
-            )
-        solution, message = _by_linear_program(problem, chosen, gamma, tilt)
-    else:
-        graph = _graph(problem, solver)
-        if (
-            fit_bias and not prior
-        ):  # which ties the scores and not the bias, and so tells them apart
-            existence.require_bias_identified(problem, graph, x)
-        convex = chosen.convex
-        tol = tol or (1e-10 if exact else 1e-8)
-        solution = newton.solve(
-            problem,
-            chosen,
-            graph=graph,
-            bias=gamma,
-            fit_bias=fit_bias,
-            tilt=tilt,
-            start=_start(problem, graph, chosen, gamma, tilt),
-            tol=tol,
-            max_steps=max_steps,
-        )
-        message = (
-            f"{solver} Newton, {solution.steps[0]} steps, largest gradient entry "
-            f"{solution.gradient[0]:.1e} (tolerance {tol:.0e})"
-        )
-        if not convex:
-            message += "; the energy is not convex, so this mode may be one of several"
-    if not solution.converged[0]:
+    task = Task(
+        comparisons=problem,
+        expert=chosen,
+        bias=None if bias == "fit" else _gamma(comparisons, chosen, bias),
+        tilt=1.0 if covariate is None and not ties else np.append(x, np.zeros(ties)),
+        ties=ties,
+        dense=solver == "dense" or (solver == "auto" and is_small(problem)),
+        exact=solver == "dense" or (solver == "auto" and comparisons.n_items <= EXACT),
+        tol=tol,
+        max_steps=max_steps,
+    )
+    solve = _by_newton
+    if isinstance(prior, str):
+        solve = _with_fitted_prior
+    elif isinstance(chosen, Laplacian):
+        solve = _by_linear_program
+    found = solve(task)
+    if not found.converged:
         raise NotConvergedError(
-            f"no optimum after {solution.steps[0]} steps: {message}; allow more (max_steps), move "
+            f"no optimum after {found.steps} steps: {found.message}; allow more (max_steps), move "
             "answers away from 0 and 1, give a prior, or give an expert of your own its derivatives"
         )
-    fitted = Fit(
-        items=problem.items,
-        scores=solution.scores[0],
-        expert=chosen,
-        bias=float(solution.bias[0]),
-        energy=float(solution.energy[0]),
-        steps=int(solution.steps[0]),
-        gradient=float(solution.gradient[0]),
-        converged=bool(solution.converged[0]),
-        message=message,
-        comparisons=problem,
-        bias_fitted=fit_bias,
-        tilt=tilt,
-        ties=ties,
+    return found.with_covariance(covariance)
+
+
+# The three solvers ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a solver is asked.
+
+    comparisons : the last `ties` of them are a prior's. bias : None to fit it. tilt : (K,), or one
+    number, what it is multiplied by. dense : how linear systems are solved. exact : whether the
+    problem is small enough for ten digits.
+    """
+
+    comparisons: Comparisons
+    expert: Expert
+    bias: float | None
+    tilt: Floats | float
+    ties: int
+    dense: bool
+    exact: bool
+    tol: float | None
+    max_steps: int
+
+    def solved(self, solution: newton.Solution, message: str) -> Fit:
+        """A solver's result as a fit."""
+        names = ("bias", "energy", "gradient", "steps", "converged")
+        return Fit(
+            **{name: getattr(solution, name)[0].item() for name in names},
+            items=self.comparisons.items,
+            scores=solution.scores[0],
+            expert=self.expert,
+            message=message,
+            comparisons=self.comparisons,
+            bias_fitted=self.bias is None,
+            tilt=self.tilt,
+            ties=self.ties,
+        )
+
+
+def _with_fitted_prior(task: Task) -> Fit:
+    return priors.fit(task.comparisons, task.expert, bias=task.bias, dense=task.exact)
+
+
+def _by_linear_program(task: Task) -> Fit:
+    from poe import lp
+
+    _require_finite(task)
+    if task.bias is None:
+        raise ValueError(
+            "a fitted bias is not available for Laplacian experts; give the bias as a number "
+            "or as 'mean', or use bias='fit' with another expert first"
+        )
+    assert isinstance(task.expert, Laplacian)
+    solution = lp.solve_l1(task.comparisons, task.expert, bias=task.bias, tilt=task.tilt)
+    which = "the only optimum" if solution.unique else "of many optima the least-squares one"
+    return task.solved(
+        solution, f"linear program, {which}, relative duality gap {solution.gap:.0e}"
     )
-    if isinstance(chosen, Huber):
-        which = "of many optima one" if _is_one_of_many(fitted) else "the only optimum"
-        fitted = replace(fitted, message=f"{message}; {which}")
-    return fitted.with_covariance(covariance)
+
+
+def _by_newton(task: Task) -> Fit:
+    _require_finite(task)
+    c, expert, gamma = task.comparisons, task.expert, task.bias or 0.0
+    graph = Graph.of(c) if task.dense else _large(c)
+    if task.bias is None and not task.ties:  # a prior ties the scores and not the bias
+        existence.require_bias_identified(c, graph, np.broadcast_to(task.tilt, c.p.shape))
+    tol = task.tol or (1e-10 if task.exact else 1e-8)
+    solution = newton.solve(
+        c,
+        expert,
+        graph=graph,
+        bias=gamma,
+        fit_bias=task.bias is None,
+        tilt=task.tilt,
+        start=_start(task, graph, gamma),
+        tol=tol,
+        max_steps=task.max_steps,
+    )
+    message = (
+        f"{'dense' if task.dense else 'sparse'} Newton, {solution.steps[0]} steps, "
+        f"largest gradient entry {solution.gradient[0]:.1e} (tolerance {tol:.0e})"
+    )
+    if not expert.convex:
+        message += "; the energy is not convex, so this mode may be one of several"
+    found = task.solved(solution, message)
+    if isinstance(expert, Huber):
+        which = "of many optima one" if _is_one_of_many(found) else "the only optimum"
+        found = replace(found, message=f"{message}; {which}")
+    return found
+
+
+def _require_finite(task: Task) -> None:
+    """Raise an error in the items' names where the scores, or a fitted bias, are not finite."""
+    c, expert = task.comparisons, task.expert
+    c.require_connected()
+    far: Any = 700.0  # exp() of it is still a number
+    if not isinstance(expert, FAMILIES):
+        far = np.full(len(c), far)
+    with np.errstate(all="ignore"):
+        # Written so that NaN, from an expert that cannot look so far, passes.
+        rises = ~(expert.slope(far, c.p) <= 0)
+        falls = ~(expert.slope(-far, c.p) >= 0)
+    if not (rises & falls).all():  # otherwise that all are connected is enough
+        x = np.broadcast_to(task.tilt, c.p.shape) if task.bias is None else None
+        existence.require_finite(c, rises, falls, x=x, ties=task.ties)
 
 
 def _is_one_of_many(fit: Fit) -> bool:
@@ -220,55 +270,31 @@ def _as_comparisons(given: Any) -> Comparisons:
         return Comparisons.from_table(given)
     raise TypeError(
         f"comparisons are needed, or a table of them, not {type(given).__name__}: make them with "
-        "poe.Comparisons(first=, second=, p=), or from a file with poe.Comparisons.from_csv(path)"
+        "poe.Comparisons(first=, second=, p=), or read a file with judging.read(path)"
     )
 
 
-def _graph(comparisons: Comparisons, solver: str) -> Graph:
-    if solver == "dense":
-        return Graph.of(comparisons)
+def _large(comparisons: Comparisons) -> Graph:
     from poe.large import LargeGraph
 
     return LargeGraph(comparisons)
 
 
-def _pulled_back(problem: Comparisons, expert: Expert) -> tuple[Mask, Mask]:
-    """(K,) twice: whether the energy rises at last as d grows, and as d falls."""
-    far: Any = 700.0  # exp() of it is still a number
-    if not isinstance(expert, FAMILIES):
-        far = np.full(len(problem), far)
-    with np.errstate(all="ignore"):
-        # Written so that NaN, from an expert that cannot look so far, passes.
-        above = ~(expert.slope(far, problem.p) <= 0)
-        below = ~(expert.slope(-far, problem.p) >= 0)
-    return above, below
-
-
-def _by_linear_program(
-    problem: Comparisons, expert: Laplacian, gamma: float, tilt: Floats | float
-) -> tuple[newton.Solution, str]:
-    from poe import lp
-
-    solution = lp.solve_l1(problem, expert, bias=gamma, tilt=tilt)
-    which = "the only optimum" if solution.unique else "of many optima the least-squares one"
-    return solution, f"linear program, {which}, relative duality gap {solution.gap:.0e}"
-
-
-def _start(
-    problem: Comparisons, graph: Graph, expert: Expert, gamma: float, tilt: Floats | float
-) -> Floats | float:
+def _start(task: Task, graph: Graph, gamma: float) -> Floats | float:
     """Where a search begins that has more than one step to go: near its end, and near the best."""
-    if isinstance(expert, (BradleyTerry, Thurstone)):
+    c, expert = task.comparisons, task.expert
+    if isinstance(expert, (BradleyTerry, Thurstone)) and c.weight.max() < UNEVEN * c.weight.min():
         # Against opponents of score 0 an item's share of its comparisons would be its score; half
         # a win and half a loss more keep it finite. It saves two steps of six.
-        weight = graph.laid(problem.weight)
-        lead = graph.transposed(weight * (graph.laid(problem.p) - 0.5))
+        weight = graph.laid(c.weight)
+        lead = graph.transposed(weight * (graph.laid(c.p) - 0.5))
         return expert.opinion(0.5 + lead / (1.0 + graph.degrees(weight)))
     if expert.convex:
         return 0.0
     # Least-squares scores of the experts' opinions: if there are several modes, near the best.
-    squares, large = Gaussian(mean=expert.opinion), _graph(problem, "sparse")
-    return newton.solve(problem, squares, graph=large, bias=gamma, tilt=tilt, tol=1e-6).scores[0]
+    squares = Gaussian(mean=expert.opinion)
+    found = newton.solve(c, squares, graph=_large(c), bias=gamma, tilt=task.tilt, tol=1e-6)
+    return found.scores[0]
 
 
 def _covariate(given: ArrayLike | None, k: int, bias: Any, prior: Any) -> Floats:

@@ -9,18 +9,6 @@ import numpy as np
 
 from poe.arrays import Array, Floats, Indices, Mask
 
-__all__ = [
-    "Graph",
-    "Layout",
-    "component_labels",
-    "eliminate",
-    "is_small",
-    "reachable",
-    "strong_components",
-    "sums",
-]
-
-
 # All are about speed alone, timed on two ordinary cores; results do not depend on them.
 SMALL = 10_000  # entries of W up to which products with the dense matrix are quickest
 FEW = 100  # items up to which products of matrices find groups sooner than a search

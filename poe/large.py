@@ -31,8 +31,6 @@ from poe.comparisons import Comparisons
 from poe.experts import Expert
 from poe.graph import Graph, component_labels, sums
 
-__all__ = ["LargeGraph", "incidence", "solve", "variances"]
-
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
 BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at most their square
 FEW = 1000  # of them that a factorisation always takes in its stride, in sparse sets
@@ -349,6 +347,7 @@ class Factor:
             self.rank = np.append(at[: self.low], self.low + self.lu.perm_c)
 
     def __call__(self, right: Floats) -> Floats:
+        """The solution for one right hand side, (N,)."""
         x = np.zeros(right.shape)
         x[self._at] = right
         x[: self.low] = 0.0

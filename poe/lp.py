@@ -3,8 +3,7 @@
 `laplacian_program` is the linear program as poe_v1 writes it (appendix B, eqs. 37 to 39), for
 reading and for checking. `solve_l1` gets to the same optimum faster, through the dual program,
 and returns one that is uniquely defined: of all optima, which are many more often than not, the
-one with the least sum of squared misfits. Sweeps of small problems are the business of
-`reproduction.central_path`. cvxpy is imported when a program is built.
+one with the least sum of squared misfits. cvxpy is imported when a program is built.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ from poe.newton import Solution
 
 if TYPE_CHECKING:
     import cvxpy
-
-__all__ = ["L1Solution", "Program", "laplacian_program", "solve_l1"]
 
 ZERO = 1e-9  # what counts as no misfit, and as the distance from full force, in relative units
 NEAR = 6  # comparisons a cluster whose signs the second program watches at first
@@ -97,10 +94,7 @@ def solve_l1(
     Among all optima this returns the one with the least sum of weight ((s_i - s_j - ...) / b)^2
     (book eq. 8.9), the limit of the energy with a vanishing quadratic term added; it depends
     neither on the order of rows and items nor on the order of the two items in a row, nor on
-    whether repeats are merged.
-
-    Raises DisconnectedError and ComparisonError in the items' names, NotConvergedError if a
-    program fails.
+    whether repeats are merged. NotConvergedError if a program fails.
     """
     comparisons.require_connected()
     c, expert = comparisons, expert or Laplacian()

@@ -20,8 +20,6 @@ from poe.experts import FAMILIES, Expert, Gaussian
 from poe.graph import Graph
 from poe.stack import Problem, Stack, block_size, in_blocks
 
-__all__ = ["Solution", "solve"]
-
 # The gradient left at an item counts in units of the largest weight on any item, but of no more
 # than OWN times its own and LIGHTEST times the smallest weight of a comparison: weights may differ
 # by many powers of ten, and an item of little weight, or a group that little weight ties to the

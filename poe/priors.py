@@ -26,8 +26,6 @@ from poe.experts import Expert, Gaussian, get_expert
 from poe.result import Fit, Prior
 from poe.stack import Problem, as_stack, by_item, differences, laplacian
 
-__all__ = ["Shrunken", "fit", "solve"]
-
 # Where lambda is looked for, in units of the mean degree of an item; the ends stand for 0 and
 # infinity, from which they differ by one part in a million or less.
 LOWEST, HIGHEST = 1e-8, 1e6

@@ -7,8 +7,6 @@ import numpy as np
 from poe.arrays import Floats, Indices
 from poe.resistance import difference_variances
 
-__all__ = ["EQUAL", "held_together", "places_of", "shared_ranks"]
-
 EQUAL = 1e-6  # difference of scores that share a rank: far below any error, above a solver's
 
 

@@ -15,16 +15,6 @@ from poe.arrays import Floats, Indices
 from poe.comparisons import as_pairs
 from poe.graph import component_labels
 
-__all__ = [
-    "add_comparison",
-    "component_of",
-    "conductances",
-    "difference_variances",
-    "effective_resistance",
-    "fall",
-    "log_det",
-]
-
 
 def effective_resistance(
     n_items: int, pairs: ArrayLike, *, weight: ArrayLike | None = None

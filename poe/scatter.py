@@ -6,10 +6,7 @@ repeats part of its error. Both are pooled over all answers and estimated from t
 sandwich H^-1 M H^-1 (book eq. 14.7) turns them into a covariance of the scores.
 
 Every answer has a row x in the unknowns, (N + 1,): +1 at one item, -1 at the other, and at the
-bias. The expected value of a quadratic form in residuals is a trace, so the sum of squares and the
-sum of squared sums over pairs are two equations for the two components (`_components`).
-
-A weight of two is two rows, here as everywhere.
+bias. A weight of two is two rows, here as everywhere.
 """
 
 from __future__ import annotations
@@ -23,20 +20,6 @@ from scipy.special import gammainc
 from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
 from poe.stack import Problem, Stack, by_item, laplacian, pseudo_inverse
-
-__all__ = [
-    "FEWEST",
-    "Answers",
-    "Prior",
-    "Scatter",
-    "curvature",
-    "estimate",
-    "james_stein",
-    "moments",
-    "remainder",
-    "sandwich",
-    "spread",
-]
 
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
@@ -172,8 +155,8 @@ def estimate(
     own, shared = left.squares / left.freedom, 0.0
     least = max(MISS * (1.0 if left.power else toss) / np.sqrt(left.freedom), LEAST)
     if couples:
-        own, common = _components(answers, left)
-        own = max(own, least**2)
+        alone, common = np.linalg.solve(*moments(answers, left))
+        own = max(float(alone + common), least**2)
         # Further below the mean of a pair's answers would have a negative variance.
         lowest = -(1.0 - LEAST) / max(float(repeats.max()) - 1.0, 1.0)
         shared = float(np.clip(common / own, lowest, 1.0))
@@ -237,12 +220,6 @@ def moments(answers: Answers, left: Left) -> tuple[Floats, Floats]:
     expected = np.array([[left.freedom, crossed], [crossed, pairs]])
     sums = float((answers.total(left.z) ** 2).sum())
     return expected, np.array([left.squares, sums])
-
-
-def _components(answers: Answers, left: Left) -> tuple[float, float]:
-    """Variance of an answer and covariance of two about one pair, standardised: by two moments."""
-    alone, common = np.linalg.solve(*moments(answers, left))
-    return float(alone + common), float(common)
 
 
 def sandwich(answers: Answers, bread: Floats, scatter: Scatter) -> Floats:

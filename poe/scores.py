@@ -18,8 +18,6 @@ from poe.existence import require_beaten
 from poe.experts import BradleyTerry
 from poe.stack import Problem, Stack, as_stack, by_item
 
-__all__ = ["add_prior", "average_probability", "bradley_terry", "win_ratio"]
-
 PriorOn = Literal["all", "compared"]
 
 
@@ -70,7 +68,7 @@ def bradley_terry(
     """Bradley-Terry scores from decisions (paper eqs. 1 and 2; book eqs. 3.3 and 3.4).
 
     Maximises the product of sigma(s_i - s_j) over "i beat j", a tie counting as half a win each
-    way.
+    way: (N,) or (B, N) scores of mean zero on the logit scale.
 
     Parameters
     ----------
@@ -84,17 +82,10 @@ def bradley_terry(
         comparison. Both stop when the largest gradient entry per comparison of an item is below
         `tol` (1e-10; for Zermelo 1e-9), not when the scores stop moving.
 
-    Returns
-    -------
-    array
-        (N,) or (B, N) scores of mean zero on the logit scale.
-
     Raises
     ------
-    SeparableError, DisconnectedError, ComparisonError
-        In the items' names; of a stack, of its first problem that is at fault.
-    NotConvergedError
-        Rather than returning scores that are not the optimum.
+    SeparableError, DisconnectedError, ComparisonError, NotConvergedError
+        As `poe.fit` does; of a stack, of its first problem that is at fault.
 
     Examples
     --------
@@ -142,19 +133,10 @@ def add_prior(problem: Problem, wins: float, *, on: PriorOn = "all") -> Problem:
     if on == "all" and isinstance(problem, Stack):
         return _with_prior_everywhere(problem, wins)
     first, second = problem.first, problem.second
-    if on == "all":
-        left, right = np.triu_indices(problem.n_items, 1)
-        shape = (*first.shape[:-1], len(left))
-        first, second = np.broadcast_to(left, shape), np.broadcast_to(right, shape)
-    joined = [
-        np.concatenate(parts, axis=-1)
-        for parts in (
-            (problem.first, first),
-            (problem.second, second),
-            (problem.p, np.full(first.shape, 0.5)),
-            (problem.weight, np.full(first.shape, 2.0 * wins)),
-        )
-    ]
+    tied = np.triu_indices(problem.n_items, 1) if on == "all" else (first, second)
+    half, weight = np.full(tied[0].shape, 0.5), np.full(tied[0].shape, 2.0 * wins)
+    parts = zip((first, second, problem.p, problem.weight), (*tied, half, weight), strict=True)
+    joined = [np.concatenate(part, axis=-1) for part in parts]
     if isinstance(problem, Stack):
         return Stack(problem.n_items, *joined)
     pairs = np.column_stack(joined[:2])
@@ -198,10 +180,8 @@ def _zermelo(problem: Problem, tol: float, max_steps: int) -> tuple[Floats, bool
         expected = strength * by_item(stack, share, share)
         # Expected minus observed wins is the gradient of the log-likelihood.
         if (np.abs(expected - wins) / played.max(axis=1, keepdims=True)).max() <= tol:
-            break
+            scores = np.log(strength)
+            return scores - scores.mean(axis=1, keepdims=True), True
         strength = strength * wins / expected
         strength /= np.exp(np.log(strength).mean(axis=1, keepdims=True))
-    else:
-        return np.log(strength), False
-    scores = np.log(strength)
-    return scores - scores.mean(axis=1, keepdims=True), True
+    return np.log(strength), False

@@ -1,17 +1,16 @@
 """Many small problems of one shape, solved together.
 
-A table of the paper needs hundreds of thousands of fits to sixteen items each. One at a
-time they cost hours of interpreter overhead; stacked, the same NumPy expressions cost seconds.
-Every function of `poe.scores` and `poe.newton` reads `first`, `second`, `p`, `weight` and
-`n_items` along the last axis only, so it takes a `Comparisons` (arrays of shape (K,)) or a
-`Stack` (arrays of shape (B, K)).
+A table of the paper needs hundreds of thousands of fits to sixteen items each: one at a time hours,
+stacked seconds. Every function of `poe.scores` and `poe.newton` reads `first`, `second`, `p`,
+`weight` and `n_items` along the last axis only, so it takes a `Comparisons` (arrays of shape (K,))
+or a `Stack` (arrays of shape (B, K)).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,6 @@ import numpy as np
 from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
 from poe.graph import sums
-
-__all__ = [
-    "Problem",
-    "Stack",
-    "as_stack",
-    "block_size",
-    "by_item",
-    "differences",
-    "in_blocks",
-    "laplacian",
-    "pseudo_inverse",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +47,7 @@ class Stack:
 
     def hard(self) -> Stack:
         """Decisions only, as `Comparisons.hard`."""
-        p = 0.5 * (1.0 + np.sign(self.p - 0.5))
-        return Stack(self.n_items, self.first, self.second, p, self.weight)
+        return replace(self, p=0.5 * (1.0 + np.sign(self.p - 0.5)))
 
     def flattened(self) -> Stack:
         """All leading axes as one: (..., K) arrays become (B, K)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -14,8 +15,6 @@ from poe.comparisons import as_pairs
 from poe.experts import Expert
 from poe.resistance import effective_resistance
 from poe.result import Fit
-
-__all__ = ["curvature_at", "expected_curvatures", "next_comparisons", "reliability", "resistances"]
 
 NextRule = Literal["adaptive", "laplace", "reordering", "determinant", "random"]
 RELIABLE = 0.9  # share of the variance of scores from which "adaptive" looks at the answers
@@ -137,10 +136,10 @@ def expected_curvatures(fit: Fit) -> Floats:
     The mean over the two orders of the expert's curvature at the present difference, the bias
     included, for the answer that agrees with it (`curvature_at`).
     """
-    d = np.subtract.outer(fit.scores, fit.scores)
+    d, told = np.subtract.outer(fit.scores, fit.scores), curvature_of(fit.expert)
     # What another covariate would be in pairs that were never asked is not known.
     gamma = fit.bias if np.isin(fit.tilts, (0.0, 1.0)).all() else 0.0
-    return 0.5 * (curvature_at(fit.expert, d - gamma) + curvature_at(fit.expert, -d - gamma))
+    return 0.5 * (told(d - gamma) + told(-d - gamma))
 
 
 def curvature_at(expert: Expert, d: Floats) -> Floats:
@@ -148,8 +147,14 @@ def curvature_at(expert: Expert, d: Floats) -> Floats:
 
     That is the p with opinion(p) = d. Bradley-Terry's does not depend on p: sigma(d) sigma(-d).
     """
+    return curvature_of(expert)(d)
+
+
+def curvature_of(expert: Expert) -> Callable[[Floats], Floats]:
+    """`curvature_at` as a function of d: opinions may have to be searched for, but once."""
     p = np.linspace(0.001, 0.999, 999)
-    return _curvature(expert, d, np.interp(d, expert.opinion(p), p))
+    opinion = expert.opinion(p)
+    return lambda d: _curvature(expert, d, np.interp(d, opinion, p))
 
 
 def _curvature(expert: Expert, d: Floats, p: Floats) -> Floats:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poe.arrays import Indices, Mask
+from poe.arrays import Indices
 from poe.comparisons import as_pairs
 from poe.resistance import component_of
 
@@ -54,8 +54,7 @@ def regular(n_items: int, count: int, *, seed: int | np.random.Generator = 0) ->
     nearly as much work, so it serves where no N x N matrix fits.
 
     Random regular graphs are expanders, and their determinant is close to that of greedy
-    selection (measured at 1056 items: as if one pair in a thousand had not been asked). What
-    is given up: nothing is optimised, and comparisons already made are not looked at.
+    selection (measured at 1056 items: as if one pair in a thousand had not been asked).
 
     Where the graph is dense (a ring would often repeat a pair) the rounds of a round-robin
     tournament of items in random order are used instead. ValueError above N(N-1)/2 pairs.
@@ -83,7 +82,8 @@ def _fresh_order(rng: np.random.Generator, n_items: int, taken: Indices) -> Indi
     check = np.arange(n_items)  # edges, by their first end's place in the order
     for _ in range(_REPAIRS):
         edges = np.column_stack([order[check], order[(check + 1) % n_items]])
-        here = check[_contains(taken, _codes(edges, n_items))]
+        codes = _codes(edges, n_items)
+        here = check[np.append(taken, -1)[np.searchsorted(taken, codes)] == codes]
         if not here.size:
             return order
         there = rng.integers(n_items, size=len(here))
@@ -97,11 +97,6 @@ def _fresh_order(rng: np.random.Generator, n_items: int, taken: Indices) -> Indi
 def _codes(pairs: Indices, n_items: int) -> Indices:
     """A number for each pair, the same for its two orders."""
     return np.asarray(pairs.min(axis=1) * n_items + pairs.max(axis=1))
-
-
-def _contains(ascending: Indices, wanted: Indices) -> Mask:
-    at = np.searchsorted(ascending, wanted)
-    return np.asarray(np.append(ascending, -1)[at] == wanted)
 
 
 def _round_robin(n_items: int, rng: np.random.Generator) -> Indices:

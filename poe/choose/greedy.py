@@ -19,8 +19,6 @@ from poe.choose.designs import in_orders_shown
 from poe.comparisons import as_pairs
 from poe.resistance import effective_resistance, fall
 
-__all__ = ["best_pair", "choose", "count_shown", "extended", "require_room", "times_asked"]
-
 Counts = NDArray[np.signedinteger[Any]]
 Strength = Callable[[Indices, Indices], Floats]
 

@@ -3,23 +3,14 @@
 An answer in log odds, read as a statement about s_i - s_j, errs by e_ij in one order and by e_ji in
 the other, with variance v each and correlation c. Half their sum, an error about the items, has the
 variance v (1 + c) / 2 and stays when both orders are averaged; half their difference, an error
-about the place, has v (1 - c) / 2 and goes. At equal calls, errors of pairs independent and K
-large, both orders know
+about the place, has v (1 - c) / 2 and goes. At equal calls both orders then know 1 / (1 + c) times
+as much as one, less what it costs that half as many pairs link the items (`resistances`; book,
+"One order or both?").
 
-    1 / (1 + c)
-
-times as much as one (book, "One order or both?"). With few calls half as many
-pairs are linked worse than half as well, which costs the second order something: `resistances` has
-by how much.
-
-No label is needed for c. In pairs asked in both orders half the sum of the two answers shows the
-error about the place, and round a ring of such pairs half the difference shows that about the
-items, with no score in it; `poe.scatter.moments` puts the two together, over any number of
-contexts. Pairs that close no ring tell next to nothing of a c near -1, so a pilot's pairs are among
-few items.
-
-Where the same two items are compared on many prompts, a new prompt competes with the second order.
-What the prompt does to both orders alike then counts as an error about the items: `on_prompts`.
+No label is needed for c: half the sum of a pair's two answers shows the error about the place, and
+round a ring of such pairs half the difference shows that about the items, with no score in it
+(`poe.scatter.moments`). Where items are compared on many prompts, what a prompt does to both orders
+alike counts as an error about the items (`on_prompts`).
 """
 
 from __future__ import annotations
@@ -37,18 +28,6 @@ from poe.comparisons import Comparisons
 from poe.experts import Expert, Gaussian, get_expert
 from poe.graph import component_labels
 from poe.stack import Stack, by_item, laplacian, pseudo_inverse
-
-__all__ = [
-    "Correlation",
-    "Decision",
-    "correlation",
-    "decide",
-    "on_prompts",
-    "pilot",
-    "pilot_size",
-    "predicted_ratio",
-    "resistances",
-]
 
 Reason = Literal["place", "items", "sparse", "pairs run out", "prompts", "unknown"]
 
@@ -109,8 +88,8 @@ def pilot_size(calls: int) -> int:
 def pilot(n_items: int, count: int, *, seed: int | np.random.Generator = 0) -> Indices:
     """What to ask first: `count` pairs in both orders, (2 count, 2) positions.
 
-    The pairs are among as few items, drawn at random, as have so many, since only rings tell of
-    errors about the items. ValueError where there are not so many pairs, or fewer than three.
+    Among as few items as have so many pairs, since only rings tell of errors about the items.
+    ValueError where there are not so many pairs, or fewer than three.
     """
     rng = np.random.default_rng(seed)
     items = 3
@@ -281,16 +260,12 @@ def on_prompts(
     (M,) probabilities that the item shown first is better, in that order and in the other.
     expert : as in `decide`.
 
-    Scores are wanted that hold for all such prompts. With u for what a prompt adds to a difference
-    of scores, U its variance, c is the correlation of u + e_ij and u + e_ji: (U + c_0 v) / (U + v),
-    if c_0 is that of the errors alone. Prompts are many, so links run short in neither case and
-    1 / (1 + c) decides (book, "One order or both?").
+    With u for what a prompt adds to a difference of scores, c is the correlation of u + e_ij and
+    u + e_ji. Prompts are many, so links run short in neither case and 1 / (1 + c) decides.
     """
     chosen = _opinions(expert or _reading(ahead, back))
     one, other = chosen.f_mu(ahead), chosen.f_mu(back)
-    design = np.zeros((len(pairs), n_items))
-    design[np.arange(len(pairs)), pairs[:, 0]] = 1.0
-    design[np.arange(len(pairs)), pairs[:, 1]] = -1.0
+    design = np.eye(n_items)[pairs[:, 0]] - np.eye(n_items)[pairs[:, 1]]
     scores, _, rank, _ = np.linalg.lstsq(design, (one - other) / 2.0)
     freedom = np.array([len(pairs) - rank, len(pairs) - 1])
     size = float(one @ one + other @ other)

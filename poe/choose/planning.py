@@ -9,13 +9,11 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from poe.arrays import Floats
-from poe.choose.adaptive import curvature_at
+from poe.choose.adaptive import curvature_of
 from poe.choose.selection import Rule, select
 from poe.experts import Expert, Gaussian, get_expert
 from poe.resistance import conductances
 from poe.stack import pseudo_inverse
-
-__all__ = ["Plan", "plan"]
 
 _SIMULATED = {"greedy": 200}  # most items simulated, at as many comparisons each; else
 _OTHERWISE = 500
@@ -80,22 +78,16 @@ def plan(
         and how many calls, where it reads once what prompts have in common.
     price_input, price_output : for a million tokens read, and written, of which an answer is one
 
-    Raises
-    ------
-    ValueError
-        Saying what can be reached, if asking everything is not enough.
-
     Notes
     -----
-    The variance of a difference is its effective resistance (see `poe.resistance`), on average
-    about 2 / (comparisons an item), times sigma^2 (book eq. 14.12). That is the first guess,
-    too low for sparse and uneven graphs, so the resistances of simulated graphs decide. More
-    than 500 items (200 for "greedy") are simulated by so many with as many comparisons each.
-    The standard error comes within half a percent of the one wanted where a comparison more or
-    less is that fine. With `expert` the prediction is the inverse Fisher information, which is
-    that of many answers; with few, errors are larger. Sparse aims take longest, up to seconds: near
-    N comparisons hundreds of random sets are drawn for one that links all items. Rules "regular"
-    and "greedy" need no redrawing.
+    ValueError says what can be reached, if asking everything is not enough. The variance of a
+    difference is its effective resistance (see `poe.resistance`), on average about 2 / (comparisons
+    an item), times sigma^2 (book eq. 14.12). That is the first guess, too low for sparse and uneven
+    graphs, so the resistances of simulated graphs decide. More than 500 items (200 for "greedy")
+    are simulated by so many with as many comparisons each. With `expert` the prediction is the
+    inverse Fisher information, that of many answers; with few, errors are larger. Sparse aims take
+    longest, up to seconds: near N comparisons hundreds of random sets are drawn for one that links
+    all items, unless by "regular" or "greedy".
 
     Examples
     --------
@@ -168,7 +160,7 @@ def _information(sigma: float | None, expert: str | Expert | None) -> Callable[[
             "this Gaussian expert does not say how far answers scatter: give sigma=, for example "
             "estimated from a first round of comparisons"
         )
-    return lambda d: curvature_at(chosen, d)
+    return curvature_of(chosen)
 
 
 def _predicted(

@@ -7,7 +7,7 @@ the products-of-experts paper, section 3.6.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from poe.arrays import Indices, Mask
 from poe.choose.designs import both_orders_of, chain, linked, regular
 from poe.choose.greedy import extended
 from poe.resistance import component_of
-
-__all__ = ["select", "select_stack"]
 
 Rule = Literal["random", "no-repeat", "symmetric", "greedy", "regular"]
 
@@ -62,16 +60,12 @@ def select(
         Every item is linked to every other, which all products of experts need; it implies cover.
         Both hold for "greedy" and "regular" whatever is given.
 
-    Raises
-    ------
-    ValueError
-        When `count` cannot satisfy the conditions.
-
     Notes
     -----
-    The first three rules return random order, and their sets are uniform among those that satisfy
-    the conditions. Where such sets are so rare that bounded redrawing finds none, a uniform
-    spanning tree is completed by uniform pairs instead.
+    ValueError when `count` cannot satisfy the conditions. The first three rules return random
+    order, and their sets are uniform among those that satisfy the conditions. Where such sets are
+    so rare that bounded redrawing finds none, a uniform spanning tree is completed by uniform pairs
+    instead.
 
     Examples
     --------
@@ -121,7 +115,7 @@ def select_stack(
     why = f"the fewest that {'link' if connected else 'cover'} them all"
     size = _pairs_in(count, n_items, rule, least, why, ordered=ordered, both_orders=symmetric)
     draw = _listed if n_items <= _LISTED else _scattered
-    pairs = draw(rng, draws, n_items, size, ordered, cover, connected)
+    pairs = draw(rng, draws, _Wanted(n_items, size, ordered, cover, connected))
     if rule == "no-repeat":
         flip = rng.random(pairs.shape[:2]) < 0.5
         return np.where(flip[..., None], pairs[..., ::-1], pairs)
@@ -154,16 +148,19 @@ def _pairs_in(
 # Random sets ----------------------------------------------------------------------------------
 
 
-def _listed(
-    rng: np.random.Generator,
-    draws: int,
-    n_items: int,
-    size: int,
-    ordered: bool,
-    cover: bool,
-    connected: bool,
-) -> Indices:
+class _Wanted(NamedTuple):
+    """Sets of `size` pairs, ordered or i < j, that cover all items or link them."""
+
+    n_items: int
+    size: int
+    ordered: bool
+    cover: bool
+    connected: bool
+
+
+def _listed(rng: np.random.Generator, draws: int, wanted: _Wanted) -> Indices:
     """(draws, size, 2) sets from a list of all pairs; those that do not fit are drawn again."""
+    n_items, size, ordered, cover, connected = wanted
     pool = np.argwhere(~np.eye(n_items, dtype=bool))
     pool = pool if ordered else pool[pool[:, 0] < pool[:, 1]]
     sets = pool[_subsets(rng, draws, len(pool), size)]
@@ -181,16 +178,9 @@ def _listed(
     return sets
 
 
-def _scattered(
-    rng: np.random.Generator,
-    draws: int,
-    n_items: int,
-    size: int,
-    ordered: bool,
-    cover: bool,
-    connected: bool,
-) -> Indices:
+def _scattered(rng: np.random.Generator, draws: int, wanted: _Wanted) -> Indices:
     """As `_listed` for large N, without a list of all pairs."""
+    n_items, size, ordered, cover, connected = wanted
     pool = n_items * (n_items - 1) // (1 if ordered else 2)
     sets = np.empty((draws, size, 2), dtype=np.intp)
     for draw in range(draws):

@@ -3,12 +3,10 @@
 A rule is any function of a `Fit` that says whether to stop. Those made here also say what
 they measure, so that the history of a ranking shows how far it is from its limit.
 
-Every rule looks at the fit's own uncertainty. Where that is right (the expert describes the
-judge), a rule that is asked after every round still stops too early now and then: the rounds at
-which chance makes the answer look clear are the ones at which it stops. With a simulated judge of
-the fitted kind, 600 runs and a look every four calls, the top three were right about two
-percentage points less often than stated (standard error 1.5); with a look every 64 calls,
-as often as stated.
+Every rule looks at the fit's own uncertainty. Even where that is right, a rule that is asked after
+every round stops too early now and then: at the rounds at which chance makes the answer look clear.
+With a simulated judge of the fitted kind and a look every four calls the top three were right about
+two percentage points less often than stated; with a look every 64 calls, as often as stated.
 """
 
 from __future__ import annotations
@@ -17,8 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from poe.result import Fit, require_level
-
-__all__ = ["StopRule", "Until", "ranks_within", "se_below", "top_known"]
 
 Until = Callable[[Fit], bool]
 
@@ -51,8 +47,7 @@ def top_known(k: int, probability: float = 0.95, *, draws: int = 2000, seed: int
     """Stop when the k best are, with this probability, exactly those now on top.
 
     The probability is `fit.prob_top_set(k, draws=draws, seed=seed)`, which allows for the luck of
-    those on top: with 2000 draws its standard error at 0.95 is 0.005. This is also
-    `judging.top_known`, and `judging rank --until-top`.
+    those on top: with 2000 draws its standard error at 0.95 is 0.005.
 
     Examples
     --------

@@ -46,12 +46,10 @@ KNOWN = (*FAMILIES, Custom)  # whose functions need no check
 
 
 def get_expert(expert: str | Any) -> Expert:
-    """The expert of that name with its defaults, or one that is given, with what it lacks.
+    """The expert of that name (`poe.experts.NAMES`) with its defaults, or one that is given.
 
-    Names are those of `poe.experts.NAMES`: "bradley-terry", "gaussian", "logit-gaussian"
-    (Gaussian around the log odds), "davidson", "huber", "laplacian" and "thurstone". Any object
-    with the functions energy, slope, curvature and log_density is an expert. ValueError for a name
-    that is not known, TypeError for an object without these functions.
+    Any object with the functions energy, slope, curvature and log_density is an expert. ValueError
+    for a name that is not known, TypeError for an object without these functions.
     """
     if not isinstance(expert, str):
         return adopted(expert)

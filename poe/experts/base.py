@@ -10,8 +10,6 @@ import numpy as np
 from poe.arrays import Floats, OfP
 from poe.experts.normaliser import log_normaliser, peak
 
-__all__ = ["NAMED", "AroundMean", "Expert", "adopted", "named", "require_positive"]
-
 # What `poe.fit` takes by name, filled by the modules that `poe.experts` imports.
 NAMED: dict[str, Callable[[], Expert]] = {}
 
@@ -53,11 +51,13 @@ class Expert:
         return peak(self.slope)(p)
 
     def mean_bias(self, mean_p: float) -> float:
-        """The shift at which that mean probability means no difference (paper section 3.5).
+        """The shift at which that mean probability means no difference: minus the opinion on it.
 
-        Minus the opinion on it. ValueError where that is infinite.
+        -f_mu(E[p]) for Gaussian experts, -logit(E[p]) for Bradley-Terry (paper section 3.5, eqs.
+        12, 74 and 75). ValueError where it is infinite.
         """
-        gamma = -float(self.opinion(np.array([mean_p]))[0])
+        with np.errstate(divide="ignore"):
+            gamma = -float(self.opinion(np.array([mean_p]))[0])
         if not np.isfinite(gamma):
             raise ValueError(f"the mean probability is {mean_p:g}: no finite bias explains it")
         return gamma
@@ -135,10 +135,6 @@ class AroundMean(Expert):
     def opinion(self, p: Floats) -> Floats:
         """f_mu(p): the difference at which the density peaks."""
         return self.f_mu(p)
-
-    def mean_bias(self, mean_p: float) -> float:
-        """Gamma = -f_mu(E[p]): for the linear mean alpha (1/2 - beta), beta = E[p] (eq. 12)."""
-        return -float(self.f_mu(np.array([mean_p]))[0])
 
 
 def require_positive(**values: float | None) -> None:

@@ -10,8 +10,6 @@ from scipy.special import expit, logit
 from poe.arrays import Floats
 from poe.experts.base import Expert, named
 
-__all__ = ["BradleyTerry"]
-
 
 @named
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class BradleyTerry(Expert):
         return logit(p)
 
     def mean_bias(self, mean_p: float) -> float:
-        """Gamma = -logit(E[p]) (paper section 3.5, eqs. 74 and 75)."""
+        """Gamma = -logit(E[p]) to the last digit, or ValueError where it is infinite."""
         if not 0.0 < mean_p < 1.0:
-            raise ValueError(f"the mean probability is {mean_p:g}: no finite bias explains it")
+            return super().mean_bias(mean_p)
         return float(np.log1p(-mean_p) - np.log(mean_p))

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from poe.arrays import Floats
 from poe.experts.base import Expert, adopted
 
-__all__ = ["ExpertError", "check_expert"]
-
 # Uneven on purpose: kinks sit at round numbers, and no rule of thumb should fit by luck.
 D = np.concatenate([np.linspace(-6.03, 5.91, 24), [-0.173, -0.0117, 0.0213, 0.191]])
 P = np.array([0.043, 0.27, 0.5, 0.81, 0.957])

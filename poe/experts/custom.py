@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from poe.arrays import Floats, OfBoth, OfP
 from poe.experts.base import Expert
 from poe.experts.check import ExpertError, check_expert
-from poe.experts.normaliser import log_normaliser, peak
-
-__all__ = ["Custom", "custom"]
 
 ROUNDING = 1e-14  # of a function whose differences are taken
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Custom(Expert):
-    """The expert that `custom` builds."""
+    """The expert that `custom` builds; what is not given is the default of every expert."""
 
-    energy: OfBoth
-    slope: OfBoth
-    curvature: OfBoth
-    log_density: OfBoth
-    opinion: OfP
-    convex: bool
-    name: str
+    def __init__(self, name: str, convex: bool, **functions: OfBoth | OfP) -> None:
+        self.name, self.convex = name, convex
+        vars(self).update(functions)
 
     def __repr__(self) -> str:
         return f"custom expert {self.name!r}"
@@ -91,21 +81,12 @@ def custom(
         second = _difference(first, 1e-3) if slope is not None else _second_difference(energy, 1e-2)
         of, unit = (first, 1e-3) if slope is not None else (energy, 1e-4)
         second = _above_rounding(second, of, ROUNDING / unit)
-    centre = opinion if opinion is not None else peak(first)
-
-    def density(d: Floats, p: Floats) -> Floats:
-        d, p = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(p, dtype=float))
-        return -energy(d, p) - log_normaliser(energy, p, centre(p))
-
-    made = Custom(
-        energy=energy,
-        slope=first,
-        curvature=second,
-        log_density=_full(log_density) if log_density is not None else density,
-        opinion=centre,
-        convex=convex,
-        name=name,
-    )
+    functions: dict[str, OfBoth | OfP] = {"energy": energy, "slope": first, "curvature": second}
+    if log_density is not None:
+        functions["log_density"] = _full(log_density)
+    if opinion is not None:
+        functions["opinion"] = opinion
+    made = Custom(name, convex, **functions)
     check_expert(made)
     return made
 

@@ -13,8 +13,6 @@ from poe.arrays import Floats
 from poe.errors import SeparableError
 from poe.experts.base import Expert, named
 
-__all__ = ["Davidson", "with_ties"]
-
 LARGEST = 15.0  # log nu: a tie three million times as likely as a win, between equals
 
 

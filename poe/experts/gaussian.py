@@ -11,8 +11,6 @@ from scipy.special import logit
 from poe.arrays import Floats, OfP
 from poe.experts.base import NAMED, AroundMean, named, require_positive
 
-__all__ = ["Gaussian", "log_odds"]
-
 CERTAIN = 1e-3  # a probability nearer to 0 or 1 counts as this far away
 
 

@@ -10,8 +10,6 @@ from scipy.special import ndtr
 from poe.arrays import Floats, OfP
 from poe.experts.base import AroundMean, named, require_positive
 
-__all__ = ["Huber"]
-
 
 @named
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ import numpy as np
 from poe.arrays import Floats, OfP
 from poe.experts.base import AroundMean, named, require_positive
 
-__all__ = ["Laplacian"]
-
 
 @named
 @dataclass(frozen=True)

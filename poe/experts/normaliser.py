@@ -6,8 +6,6 @@ import numpy as np
 
 from poe.arrays import Floats, OfBoth, OfP
 
-__all__ = ["log_normaliser", "peak"]
-
 
 def peak(slope: OfBoth) -> OfP:
     """Where the slope changes sign, elementwise in p; infinite where it never does."""

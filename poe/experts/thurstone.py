@@ -10,8 +10,6 @@ from scipy.special import erfcx, log_ndtr, ndtri
 from poe.arrays import Floats
 from poe.experts.base import Expert, named
 
-__all__ = ["Thurstone"]
-
 
 @named
 @dataclass(frozen=True)

@@ -104,23 +104,13 @@ def _spoil(given, rng):
 
 
 def table(seed):
-    """A data frame of comparisons in one of the forms that are read, some cells spoiled."""
+    """A data frame of comparisons, some cells and columns spoiled."""
     rng = np.random.default_rng([8, seed])
     n, k = int(rng.integers(2, 6)), int(rng.integers(4, 30))
     first = rng.integers(n, size=k)
     second = (first + rng.integers(1, n, size=k)) % n
     names = np.array([f"m{i}" for i in range(n)], dtype=object)
-    words = ["model_a", "model_b", "tie", "Tie (bothbad)", "both bad", "DRAW", "equal"]
-    forms = [
-        {"first": names[first], "second": names[second], "p": rng.random(k)},
-        {"Model A": names[first], "MODEL_B": names[second], "winner": rng.choice(words, k)},
-        {"left": names[first], "right": names[second], "winner": names[first]},
-        {"generator_1": names[first], "generator_2": names[second],
-         "preference": rng.choice([1, 2, 1.5], k)},
-        {"winner": names[first], "loser": names[second]},
-        {"model_a": first, "model_b": second, "winner": rng.choice(["A", "b", "1", 2, "2.0"], k)},
-    ]  # fmt: skip
-    columns = {name: list(cells) for name, cells in forms[rng.integers(len(forms))].items()}
+    columns = {"first": [*names[first]], "second": [*names[second]], "p": [*rng.random(k)]}
     for _ in range(rng.choice([0, 1, 1, 2])):
         name = str(rng.choice(list(columns)))
         odd = [*ODD_NUMBERS, *ODD_NAMES]

@@ -48,49 +48,35 @@ class TestTables:
     """Columns first, second, p and weight; other people's forms are `judging.read`'s."""
 
     @pytest.mark.needs("pandas")
-    def test_csv_round_trip_keeps_leading_zeros(self, tmp_path):
+    def test_a_table_of_text_round_trip_keeps_leading_zeros(self, tmp_path):
         import pandas as pd
 
         c = poe.Comparisons(first=["007", "12"], second=["12", "x"], p=[0.125, 1], weight=[1, 2])
         c.to_table().to_csv(tmp_path / "c.csv", index=False)
-        again = poe.Comparisons.from_csv(tmp_path / "c.csv")
+        again = poe.Comparisons.from_table(pd.read_csv(tmp_path / "c.csv", dtype=str))
         assert again.items == ("007", "12", "x")
         pd.testing.assert_frame_equal(again.to_table(), c.to_table(), check_dtype=False)
 
-    @pytest.mark.needs("pandas")
-    def test_columns_may_stand_in_any_order_beside_others(self, tmp_path):
-        import pandas as pd
-
-        path = tmp_path / "c.csv"
-        path.write_text('\ufeffnote,p,second,first\n,1,b,a\n\n"x, y",.25,c,b\n', "utf-8")
-        c = poe.Comparisons.from_csv(path)
+    def test_columns_may_stand_beside_others(self):
+        table = {"note": ["", ""], "p": [1, 0.25], "second": [*"bc"], "first": [*"ab"]}
+        c = poe.Comparisons.from_table(table)
         assert (c.items, c.p.tolist(), c.weight.tolist()) == (("a", "b", "c"), [1, 0.25], [1, 1])
-        assert poe.Comparisons.from_csv(path, items=[*"cba"]).items == ("c", "b", "a")
-        table = {"first": ["a"], "second": ["b"], "p": [0.5], "weight": [2]}
-        assert poe.Comparisons.from_table(table).weight.tolist() == [2]
-        assert poe.fit(pd.DataFrame(table)).items == ("a", "b")
+        assert poe.Comparisons.from_table(table, items=[*"cba"]).items == ("c", "b", "a")
+        assert poe.Comparisons.from_table({**table, "weight": [2, 3]}).weight.tolist() == [2, 3]
 
     @pytest.mark.parametrize(
-        ("text", "message"),
+        ("change", "message"),
         [
-            ("", "c.csv must begin with a header of different columns"),
-            ("first,second,p\n", "there are no comparisons"),
-            (
-                "first,second,p\na,b,0.5\n\na,b\n",
-                "c.csv, line 4: as many cells as columns are needed, 3",
-            ),
-            ("first,second,p\na,b,high\n", "p must be numbers.*'high'"),
-            ("first,second,p,weight\na,b,1,\n", "weight must be numbers"),
-            ("first,second\na,b\n", "no column 'p'; .*judging.read"),
-            ("first,second,p,p\na,b,1,0\n", "c.csv must begin with a header of different columns"),
-            ("first,second,p\n\xff,b,1\n", "c.csv is not text in UTF-8"),
+            ({"first": [], "second": [], "p": []}, "there are no comparisons"),
+            ({"p": ["high"]}, "p must be numbers.*'high'"),
+            ({"weight": [""]}, "weight must be numbers"),
+            ({"p": None}, "no column 'p'; .*judging.read"),
         ],
     )
-    def test_a_file_that_is_not_of_this_form_is_refused(self, tmp_path, text, message):
-        path = tmp_path / "c.csv"
-        path.write_text(text, "latin-1")
+    def test_a_table_that_is_not_of_this_form_is_refused(self, change, message):
+        table = {"first": ["a"], "second": ["b"], "p": [1], **change}
         with pytest.raises(poe.ComparisonError, match=message):
-            poe.Comparisons.from_csv(path)
+            poe.Comparisons.from_table({k: v for k, v in table.items() if v is not None})
 
 
 @pytest.mark.needs("pandas")
@@ -101,6 +87,8 @@ def test_what_only_pandas_has_is_refused_too():
         poe.Comparisons.from_table(pd.DataFrame(columns=["first", "second", "score"]))
     with pytest.raises(poe.ComparisonError, match="row 1: an item name is missing"):
         made(["a", pd.NA])
+    table = {"first": ["a"], "second": ["b"], "p": [0.5], "weight": [2]}
+    assert poe.fit(pd.DataFrame(table)).items == ("a", "b")
     with pytest.raises(poe.ComparisonError, match="p must be numbers"):
         four(pd.to_datetime(["1970-01-01"] * 3))
 
@@ -212,10 +200,10 @@ class TestAttack:
     def test_what_is_mutated_is_fitted_or_refused_in_a_sentence(self):
         from tests.poe import attack_fits
 
-        counts, faults = attack_fits.attack(400)
+        counts, faults = attack_fits.attack(300)
         assert faults == {}
-        assert counts["fitted"] > 60
-        assert counts["ComparisonError"] > 60
+        assert counts["fitted"] > 45
+        assert counts["ComparisonError"] > 45
 
     def test_a_fit_that_is_none_would_be_noticed(self, monkeypatch):
         from tests.poe import attack_fits

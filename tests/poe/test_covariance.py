@@ -11,10 +11,11 @@ from scipy.stats import t
 
 import judging
 import poe
+from tests.poe.oracles import design, every
 
 N = 14
 QUALITY = np.random.default_rng(3).normal(size=N) * 1.4
-EVERY = np.array([(i, j) for i in range(N) for j in range(N) if i != j])
+EVERY = every(N)
 
 
 def fitted(noise, *, count=90, seed=0, bias="fit", decide=False, prior=0.0):
@@ -51,9 +52,7 @@ def oracle(fit, *, power, paired):
     c = fit.comparisons
     rows = np.repeat(np.arange(len(c)), c.weight.astype(int))
     first, second, p = c.first[rows], c.second[rows], c.p[rows]
-    x = c.matrix()[rows, 1:]
-    if fit.bias_fitted:
-        x = np.hstack([x, -np.ones((len(x), 1))])
+    x = design(c, bias=fit.bias_fitted)[rows]
     d = fit.scores[first] - fit.scores[second] - fit.bias
     soft = isinstance(fit.expert, poe.BradleyTerry)
     slope = expit(d) * expit(-d) if soft else np.ones_like(d)
@@ -270,16 +269,6 @@ def test_intervals_hold_the_scores_of_all_comparisons(noise):
     assert np.mean(width) < 0.75
 
 
-def test_saturated_answers_do_not_make_ranks_unknown():
-    """A judge that is sure says p = 0.9999, which as a single decision tells next to nothing."""
-    quality = np.append(QUALITY[:5], -14.0)
-    judge = judging.SimulatedJudge(quality, noise=0.2, seed=1)
-    pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
-    fit = poe.fit(judge.compare(pairs), bias="fit")
-    assert fit.with_covariance("curvature").rank_interval()[-1].tolist() != [6, 6]
-    assert fit.rank_interval()[-1].tolist() == [6, 6]
-
-
 def test_one_choice_serves_every_question():
     fit = fitted(0.3)[0].with_covariance("curvature")
     scaled = poe.fit(fit.comparisons, bias="fit", covariance="scatter")
@@ -337,22 +326,16 @@ def test_the_power_is_chosen_by_the_restricted_likelihood():
         full, value, _ = np.linalg.svd(x)
         contrasts = full[:, int((value > 1e-9).sum()) :]
         e = contrasts.T @ answers.residual[k]
-        minus_twice, both = {}, {}
+        minus_twice, both, plain = {}, {}, {}
         for power in (1, 2):
             covariance = contrasts.T @ np.diag(answers.slope[k] ** power) @ contrasts
             size2 = e @ np.linalg.solve(covariance, e) / len(e)
             minus_twice[power] = len(e) * np.log(size2) + np.linalg.slogdet(covariance)[1]
             left = poe.scatter.remainder(answers, power)
-            both[power] = left.unlikely
+            both[power], plain[power] = left.unlikely, len(e) * np.log(left.squares)
             assert left.freedom == len(e)
             assert left.squares / left.freedom == pytest.approx(size2)
         # Up to a constant that both powers have.
-        assert both[1] - both[2] == pytest.approx(minus_twice[1] - minus_twice[2])
-
-
-def test_the_control_a_likelihood_without_its_determinant_chooses_otherwise():
-    """So that the test above notices what a mutation left out: the term is not small."""
-    fit = poe.fit(repeated(2))
-    one, two = (poe.scatter.remainder(fit._answers, power) for power in (1, 2))
-    plain = one.freedom * (np.log(one.squares) - np.log(two.squares))
-    assert abs((one.unlikely - two.unlikely) - plain) > 1.0
+        gap = both[1] - both[2]
+        assert gap == pytest.approx(minus_twice[1] - minus_twice[2])
+        assert abs(gap - (plain[1] - plain[2])) > 1.0, "its determinants are not small"

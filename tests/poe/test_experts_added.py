@@ -11,6 +11,7 @@ from scipy.special import logit
 
 import poe
 from poe.experts import NAMES, get_expert
+from tests.poe.oracles import LogCosh
 
 ONE_FILE = '''
 from dataclasses import dataclass
@@ -71,50 +72,34 @@ def test_every_name_is_taken_by_fit(name):
         get_expert("nobody")
 
 
-class Four:
-    """Four functions and nothing else: log cosh around the log odds."""
-
-    def energy(self, d, p):
-        return np.logaddexp(d - logit(p), logit(p) - d)
-
-    def slope(self, d, p):
-        return np.tanh(d - logit(p))
-
-    def curvature(self, d, p):
-        return 1.0 - np.tanh(d - logit(p)) ** 2
-
-    def log_density(self, d, p):
-        return -self.energy(d, p) - np.log(np.pi / 2.0)
-
-
 class TestFourFunctionsAreEnough:
     def test_what_they_leave_out_follows_from_them(self):
-        expert, p = get_expert(Four()), np.array([0.1, 0.5, 0.98])
+        expert, p = get_expert(LogCosh()), np.array([0.1, 0.5, 0.98])
         np.testing.assert_allclose(expert.opinion(p), logit(p), atol=1e-12)
         assert expert.mean_bias(0.8) == pytest.approx(-logit(0.8))
         with pytest.raises(ValueError, match="no finite bias"), np.errstate(all="ignore"):
             expert.mean_bias(1.0)
         d = np.linspace(-2, 2, 3)
         for part in (expert.second_derivative, expert.information):
-            np.testing.assert_array_equal(part(d, p), Four().curvature(d, p))
+            np.testing.assert_array_equal(part(d, p), LogCosh().curvature(d, p))
         assert expert.convex
-        assert (expert.name, expert.family) == ("Four", "Four")
+        assert (expert.name, expert.family) == ("LogCosh", "LogCosh")
 
     def test_whoever_is_wrapped_once_is_not_wrapped_again(self):
-        expert = get_expert(Four())
+        expert = get_expert(LogCosh())
         assert get_expert(expert) is expert
 
     def test_everything_that_takes_an_expert_takes_them(self):
         c = poe.Comparisons(first=[*"abca"], second=[*"bcac"], p=[0.9, 0.8, 0.3, 0.6])
-        fit = poe.fit(c, Four(), bias="mean")
+        fit = poe.fit(c, LogCosh(), bias="mean")
         assert fit.bias == pytest.approx(-logit(0.65))
-        assert repr(fit).startswith("Fit(3 items, Four: a ")
+        assert repr(fit).startswith("Fit(3 items, LogCosh: a ")
         assert np.isfinite(fit.interval()).all()
         assert len(poe.next_comparisons(fit, 2)) == 2
-        assert poe.plan(20, standard_error=0.5, expert=Four()).comparisons > 19
+        assert poe.plan(20, standard_error=0.5, expert=LogCosh()).comparisons > 19
 
     def test_what_they_do_give_is_used(self):
-        class More(Four):
+        class More(LogCosh):
             name = "more"
             convex = False
 

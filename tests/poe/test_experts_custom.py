@@ -5,42 +5,18 @@ import importlib
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import logit
 
 import poe
 from poe.experts import ExpertError, check_expert, custom, get_expert
-from poe.experts.custom import log_normaliser
+from poe.experts.normaliser import log_normaliser
+from tests.poe.oracles import LogCosh
 
 D = np.linspace(-4, 4, 33)
 HALF = np.full_like(D, 0.5)
 
 
-def cosh_energy(d, p):
-    return np.logaddexp(d - logit(p), logit(p) - d)
-
-
-def cosh_slope(d, p):
-    return np.tanh(d - logit(p))
-
-
-def cosh_curvature(d, p):
-    return 1.0 - np.tanh(d - logit(p)) ** 2
-
-
-class Logistic:
-    """An expert as a class without any help of the package."""
-
-    def energy(self, d, p):
-        return 2.0 * np.logaddexp(0.0, d - logit(p)) - d + logit(p)
-
-    def slope(self, d, p):
-        return 2.0 * expit(d - logit(p)) - 1.0
-
-    def curvature(self, d, p):
-        return 2.0 * expit(d - logit(p)) * expit(logit(p) - d)
-
-    def log_density(self, d, p):
-        return -self.energy(d, p)
+COSH = LogCosh()
 
 
 def test_the_worked_example_runs():
@@ -53,14 +29,14 @@ def test_the_worked_example_runs():
 
 class TestCustom:
     def test_whatever_is_left_out_is_computed(self):
-        full = custom(cosh_energy, cosh_slope, cosh_curvature)
+        full = custom(COSH.energy, COSH.slope, COSH.curvature)
         p = np.linspace(0.05, 0.95, 33)
-        for part in (custom(cosh_energy), custom(cosh_energy, cosh_slope)):
+        for part in (custom(COSH.energy), custom(COSH.energy, COSH.slope)):
             np.testing.assert_allclose(part.slope(D, p), full.slope(D, p), atol=1e-10)
             np.testing.assert_allclose(part.curvature(D, p), full.curvature(D, p), atol=1e-7)
 
     def test_density_opinion_and_bias_are_found(self):
-        expert = custom(cosh_energy)
+        expert = custom(COSH.energy)
         p = np.array([0.02, 0.5, 0.9])
         np.testing.assert_allclose(expert.opinion(p), logit(p), atol=1e-9)
         assert expert.mean_bias(0.8) == pytest.approx(-logit(0.8))
@@ -80,7 +56,7 @@ class TestCustom:
             cauchy, curvature=lambda d, p: 2 / (1 + (d - p + 0.5) ** 2), convex=False, name="cauchy"
         )
         assert not made.convex
-        assert custom(cosh_energy).convex
+        assert custom(COSH.energy).convex
         assert repr(made) == "custom expert 'cauchy'"
         # 1 / (pi (1 + z^2)) is the density, with tails that fall as slowly as any.
         np.testing.assert_allclose(
@@ -93,7 +69,7 @@ class TestCheck:
         for name in ("gaussian", "bradley-terry", "thurstone", "huber"):
             check_expert(get_expert(name))
         for expert in (
-            Logistic(),
+            COSH,
             poe.Gaussian(sigma=0.05),
             poe.Gaussian(alpha=20.0, sigma=5.0),
             poe.Gaussian(mean=np.sqrt, variance=lambda p: 0.1 + p),
@@ -103,7 +79,7 @@ class TestCheck:
     def test_a_wrong_derivative_is_refused(self):
         """Negative control: it would make a solver converge to the wrong place."""
 
-        class Wrong(Logistic):
+        class Wrong(LogCosh):
             def slope(self, d, p):
                 return -super().slope(d, p)
 

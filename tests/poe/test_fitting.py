@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import poe
 from tests.helpers import random_comparisons
-from tests.poe.test_scores import logistic_oracle
+from tests.poe.oracles import logistic
 
 SEEDS = st.integers(0, 10_000)
 EXPERTS = ["gaussian", "bradley-terry"]
@@ -62,7 +62,7 @@ class TestBradleyTerry:
     @pytest.mark.needs("scikit-learn")
     def test_against_logistic_regression(self):
         c = random_comparisons(5)
-        np.testing.assert_allclose(poe.fit(c).scores, logistic_oracle(c), atol=2e-6)
+        np.testing.assert_allclose(poe.fit(c).scores, logistic(c), atol=2e-6)
 
 
 @pytest.mark.parametrize("expert", EXPERTS)
@@ -79,17 +79,6 @@ class TestProperties:
         opposite = poe.Comparisons.from_pairs(c.pairs, 1 - c.p, items=9)
         for other, expected in ((renamed, scores[order]), (swapped, scores), (opposite, -scores)):
             np.testing.assert_allclose(poe.fit(other, expert).scores, expected, atol=1e-8)
-
-    @given(seed=SEEDS, row=st.integers(0, 39))
-    @settings(max_examples=25, deadline=None)
-    def test_a_stronger_answer_widens_the_gap(self, expert, seed, row):
-        c = random_comparisons(seed)
-        p = c.p.copy()
-        p[row] += 0.5 * (1 - p[row])
-        stronger = poe.Comparisons.from_pairs(c.pairs, p, items=9)
-        i, j = c.pairs[row]
-        before, after = poe.fit(c, expert).scores, poe.fit(stronger, expert).scores
-        assert after[i] - after[j] > before[i] - before[j]
 
 
 class TestBias:
@@ -147,23 +136,6 @@ class TestUncertainty:
             fit.prob_better("z", "a")
 
 
-class Timid:
-    """A user's expert, log cosh about the opinion p - 1/2: from afar it has no curvature."""
-
-    def energy(self, d, p):
-        x = 20 * (d - p + 0.5)
-        return np.logaddexp(x, -x) / 20
-
-    def slope(self, d, p):
-        return np.tanh(20 * (d - p + 0.5))
-
-    def curvature(self, d, p):
-        return 20 / np.cosh(np.minimum(20 * np.abs(d - p + 0.5), 700)) ** 2
-
-    def log_density(self, d, p):
-        return -self.energy(d, p)
-
-
 class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "error", "message"),
@@ -182,36 +154,12 @@ class TestRefusals:
         with pytest.raises(ValueError, match="leave no residuals to estimate sigma"):
             poe.fit(tree, "gaussian").interval()
 
-    def test_disconnected(self):
-        c = poe.Comparisons(
-            first=["essay-1", "essay-12"], second=["essay-2", "essay-40"], p=[0.6, 0.7]
-        )
-        for expert in EXPERTS:
-            with pytest.raises(
-                poe.DisconnectedError,
-                match=r"'essay-12', 'essay-40' share no comparison with the rest.*add a comparison",
-            ):
-                poe.fit(c, expert)
-
     def test_certain_answers_have_no_finite_soft_scores(self):
         c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[1.0, 0.6])
         with pytest.raises(poe.SeparableError, match=r"item 'a' never lost to the rest.*prior"):
             poe.fit(c, "bradley-terry")
         assert poe.fit(c, "gaussian").converged, "Gaussian experts need no such condition"
         assert poe.fit(c, "bradley-terry", prior=0.5).converged
-
-
-class TestYourOwnExpert:
-    def test_no_more_than_four_functions_are_needed(self):
-        c = poe.Comparisons(first=["a", "b"], second=["b", "c"], p=[0.9, 0.6])
-        np.testing.assert_allclose(-np.diff(poe.fit(c, Timid()).scores), [0.4, 0.1], atol=1e-9)
-
-    @pytest.mark.parametrize("seed", range(5))
-    def test_curvature_that_underflows_does_not_break_the_solver(self, seed):
-        c = random_comparisons(seed, spread=4.0)
-        fit = poe.fit(c, Timid(), max_steps=1000, tol=1e-8)
-        d = fit.scores[c.first] - fit.scores[c.second]
-        np.testing.assert_allclose(c.matrix().T @ Timid().slope(d, c.p), 0, atol=1e-6)
 
 
 class TestLaplacian:
@@ -269,7 +217,7 @@ def test_no_curvature_is_no_certainty():
 def test_of_many_optima_it_is_said_that_there_are_many(bias):
     """Huber's experts are straight far out: the scores can move with the same energy, or not."""
     said = {True: 0, False: 0}
-    for seed in range(80):
+    for seed in range(50):
         rng = np.random.default_rng(seed)
         pairs = poe.select(5, 8, rule="random", seed=rng)
         c = poe.Comparisons.from_pairs(pairs, rng.random(8), items=5)

@@ -12,23 +12,7 @@ import poe
 from poe.choose.designs import chain, linked
 from poe.choose.greedy import choose, count_shown
 from poe.resistance import add_comparison, effective_resistance, log_det
-
-
-def anchored(n, pairs, weight=None, anchor=0, precision=1.0):
-    """W-tilde' S^-1 W-tilde, written out row by row."""
-    pairs = np.asarray(pairs)
-    w = np.zeros((len(pairs) + 1, n))
-    w[0, anchor] = 1.0
-    w[1 + np.arange(len(pairs)), pairs[:, 0]] = 1.0
-    w[1 + np.arange(len(pairs)), pairs[:, 1]] = -1.0
-    scale = np.append(precision, np.ones(len(pairs)) if weight is None else weight)
-    return w.T @ np.diag(scale) @ w
-
-
-def spread(matrix):
-    """A_ii + A_jj - 2 A_ij for A the inverse of the matrix."""
-    a = np.linalg.inv(matrix)
-    return np.diag(a)[:, None] + np.diag(a) - 2 * a
+from tests.poe.oracles import anchored, spread
 
 
 def random_graph(rng, n, extra):
@@ -153,24 +137,23 @@ def test_the_fast_way_is_the_plain_argmax(n, seed, weighted, both, curved, data)
         return expit(scores[i] - scores[j]) * expit(scores[j] - scores[i])
 
     strength = close if curved else None
-    expected = plain(
-        n,
-        pairs,
-        weight,
-        count,
-        rng=np.random.default_rng(seed),
-        strength=strength,
-        calls=2 if both else 1,
-    )
-    made = choose(
-        effective_resistance(n, pairs, weight=weight),
-        count_shown(n, pairs),
-        count,
-        rng=np.random.default_rng(seed),
-        strength=strength,
-        both_orders=both,
-    )
+    one, other = np.random.default_rng(seed), np.random.default_rng(seed)
+    expected = plain(n, pairs, weight, count, rng=one, strength=strength, calls=1 + both)
+    start = effective_resistance(n, pairs, weight=weight), count_shown(n, pairs)
+    made = choose(*start, count, rng=other, strength=strength, both_orders=both)
     np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_argmax_of_all_pairs_where_only_some_are_followed(seed):
+    """Of 50 items 736 of 1,225 pairs are; those left out become the largest as others fall."""
+    rng = np.random.default_rng(seed)
+    pairs, weight = random_graph(rng, 50, 20)
+    weight = 10.0 ** rng.uniform(-1.0, 1.0, len(pairs))
+    one, other = np.random.default_rng(seed), np.random.default_rng(seed)
+    start = effective_resistance(50, pairs, weight=weight), count_shown(50, pairs)
+    made = choose(*start, 200, rng=one)
+    np.testing.assert_array_equal(made, plain(50, pairs, weight, 200, rng=other))
 
 
 @pytest.mark.parametrize("anchor", [0, 4])
@@ -186,9 +169,7 @@ def test_the_determinant_is_that_of_the_anchored_matrix(anchor):
 def best_determinants(n):
     """The most spanning trees a graph with K edges can have, over all graphs."""
     edges = np.array(list(combinations(range(n), 2)))
-    rows = np.zeros((len(edges), n))
-    rows[np.arange(len(edges)), edges[:, 0]] = 1.0
-    rows[np.arange(len(edges)), edges[:, 1]] = -1.0
+    rows = np.eye(n)[edges[:, 0]] - np.eye(n)[edges[:, 1]]
     one = rows[:, 1:, None] * rows[:, None, 1:]
     member = (np.arange(2 ** len(edges))[:, None] >> np.arange(len(edges))) & 1
     trees = np.rint(np.linalg.det(np.tensordot(member.astype(float), one, axes=1)))

@@ -151,6 +151,16 @@ class TestWhichOptimum:
             assert found.scores[0, 0] - found.scores[0, 1] == pytest.approx(expected, abs=1e-12)
             assert found.unique == (k == 3)
 
+    def test_two_items_of_unequal_scales_by_hand(self):
+        """Opinions -0.2 and 0.1 of scales 0.6 and 0.9, weights alike: all between are medians.
+
+        Squares of misfits in units of the scale: (-0.2 / 0.6 + 0.1 / 0.9) / (1 / 0.6 + 1 / 0.9).
+        """
+        first, second, p = ["a"] * 2, ["b"] * 2, np.array([0.3, 0.6])
+        c = poe.Comparisons(first=first, second=second, p=p, weight=0.3 + p)
+        found = solve_l1(c, Laplacian(spread=lambda p: 0.3 + p))
+        assert found.scores[0, 0] - found.scores[0, 1] == pytest.approx(-0.08)
+
     @pytest.mark.parametrize("options", PROBLEMS)
     def test_it_is_the_limit_of_a_vanishing_quadratic_term(self, options):
         c = problem(3, **options)

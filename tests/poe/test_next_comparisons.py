@@ -12,6 +12,7 @@ import poe
 from poe.choose.adaptive import RELIABLE, curvature_at, next_comparisons, reliability
 from poe.experts import Huber, Laplacian, Thurstone
 from tests.helpers import random_comparisons
+from tests.poe.oracles import anchored, spread
 
 RULES = ["adaptive", "laplace", "reordering", "determinant", "random"]
 
@@ -42,21 +43,19 @@ def picks_by_inverting(c, scores, bias, count, *, calls=1, worth=information):
     n = len(scores)
     slope = expit(scores[:, None] - scores - bias)
     either = (slope * (1 - slope) + (slope * (1 - slope)).T) / 2
-    rows = np.vstack([np.eye(1, n), np.eye(n)[c.first] - np.eye(n)[c.second]])
     d = scores[c.first] - scores[c.second] - bias
-    told = np.append(1.0, c.weight * expit(d) * expit(-d))
+    matrix = anchored(n, c.pairs, c.weight * expit(d) * expit(-d))
     open_ = np.triu(np.ones((n, n), dtype=bool), 1)
     for i, j in asked(c):
         open_[i, j] = False
     picks = []
     for _ in range(count // calls):
-        a = np.linalg.inv(rows.T @ np.diag(told) @ rows)
-        gain = worth(scores, either, np.diag(a)[:, None] + np.diag(a) - 2 * a)
+        gain = worth(scores, either, spread(matrix))
         i, j = np.unravel_index(np.where(open_, gain, -1).argmax(), gain.shape)
         open_[i, j] = False
         picks.append((i, j))
-        rows = np.vstack([rows, np.eye(n)[i] - np.eye(n)[j]])
-        told = np.append(told, calls * either[i, j])
+        row = np.eye(n)[i] - np.eye(n)[j]
+        matrix = matrix + calls * either[i, j] * np.outer(row, row)
     return picks
 
 

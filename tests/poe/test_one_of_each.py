@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import poe
-from poe import newton, stack
-from poe.choose import designs, greedy, selection
+from poe import stack
+from poe.choose import greedy, selection
 from poe.errors import SeparableError
 
 
@@ -34,16 +34,17 @@ class TestErrorsHaveFields:
 
     def test_groups_without_a_link_are_named(self):
         c = poe.Comparisons(first=["a", "c", "d"], second=["b", "d", "e"], p=[0.5] * 3)
-        with pytest.raises(poe.DisconnectedError) as error:
-            poe.fit(c)
-        assert error.value.items == ("a", "b")
+        for expert in ("bradley-terry", "gaussian", "laplacian"):
+            with pytest.raises(poe.DisconnectedError, match="add a comparison") as error:
+                poe.fit(c, expert)
+            assert error.value.items == ("a", "b")
 
 
 class TestWhatIsShared:
     def test_fits_that_differ_in_the_covariance_alone_share_their_parts(self):
         fit = poe.fit(decisions(), bias="fit")
+        fit.covariance()
         other = fit.with_covariance("curvature")
-        other.covariance()
         assert fit.inverse_curvature is other.inverse_curvature
         assert fit._answers is other._answers
 
@@ -119,59 +120,22 @@ class TestInverse:
         assert not fixed[:, 6].any()
 
 
-class TestBestPair:
-    def test_only_where_there_is_room_and_ties_at_random(self):
-        gain = np.array([[0.0, 2.0, 9.0], [2.0, 0.0, 2.0], [9.0, 2.0, 0.0]])
-        room = np.ones((3, 3), dtype=bool)
-        room[0, 2] = room[2, 0] = False
-        rng = np.random.default_rng(0)
-        seen = {tuple(map(int, greedy.best_pair(gain, room, rng))) for _ in range(99)}
-        assert seen == {(0, 1), (1, 0), (1, 2), (2, 1)}
-        i, j = greedy.best_pair(np.stack([gain, gain.T]), np.ones((2, 3, 3), bool), rng)
-        assert {*zip(i.tolist(), j.tolist(), strict=True)} <= {(0, 2), (2, 0)}
-
-    def test_step_by_step_it_picks_what_greedy_selection_picks(self):
-        """With paper eqs. 52 to 55 for the update; weights keep gains from tying."""
-        rng = np.random.default_rng(5)
-        n, path = 12, designs.chain(12)
-        weight = rng.uniform(0.5, 1.5, len(path))
-        strength = rng.uniform(0.5, 1.5, (n, n))
-        strength += strength.T
-        resistance = poe.effective_resistance(n, path, weight=weight)
-        shown = greedy.count_shown(n, path)
-        quick = greedy.choose(
-            resistance.copy(), shown.copy(), 20, rng=rng, strength=lambda i, j: strength[i, j]
-        )
-        room = (shown + shown.T == 0) & ~np.eye(n, dtype=bool)
-        for a, b in quick.tolist():
-            i, j = (int(one) for one in greedy.best_pair(strength * resistance, room, rng))
-            assert {i, j} == {a, b}
-            room[i, j] = room[j, i] = False
-            poe.resistance.add_comparison(resistance, i, j, weight=strength[i, j])
+def test_the_best_pair_has_room_and_ties_are_broken_at_random():
+    gain = np.array([[0.0, 2.0, 9.0], [2.0, 0.0, 2.0], [9.0, 2.0, 0.0]])
+    room = np.ones((3, 3), dtype=bool)
+    room[0, 2] = room[2, 0] = False
+    rng = np.random.default_rng(0)
+    seen = {tuple(map(int, greedy.best_pair(gain, room, rng))) for _ in range(99)}
+    assert seen == {(0, 1), (1, 0), (1, 2), (2, 1)}
+    i, j = greedy.best_pair(np.stack([gain, gain.T]), np.ones((2, 3, 3), bool), rng)
+    assert {*zip(i.tolist(), j.tolist(), strict=True)} <= {(0, 2), (2, 0)}
 
 
 def test_variances_of_differences():
     rng = np.random.default_rng(0)
     root = rng.standard_normal((5, 4, 4))
     covariance = root @ np.swapaxes(root, -1, -2)
-    contrast = np.zeros((4, 4, 4))
-    for i in range(4):
-        for j in range(4):
-            contrast[i, j, i] += 1.0
-            contrast[i, j, j] -= 1.0
+    contrast = np.eye(4)[:, None] - np.eye(4)
     expected = np.einsum("ijk,bkl,ijl->bij", contrast, covariance, contrast)
     found = poe.resistance.difference_variances(covariance)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_newton_takes_a_tilt_of_any_shape_on_a_large_graph():
-    """Sorted comparisons need their own tilt beside them, also where it is one number."""
-    from poe.large import LargeGraph
-
-    c, tilt = decisions(3), np.random.default_rng(1).random(60)
-    for lever in (1.0, 0.5, tilt):
-        options = {"fit_bias": True, "tilt": lever, "tol": 1e-10}
-        one = newton.solve(c, poe.BradleyTerry(), **options)
-        other = newton.solve(c, poe.BradleyTerry(), graph=LargeGraph(c), **options)
-        np.testing.assert_allclose(one.scores, other.scores, atol=1e-8)
-        np.testing.assert_allclose(one.bias, other.bias, atol=1e-8)

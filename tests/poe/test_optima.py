@@ -8,14 +8,15 @@ from scipy.special import logit
 
 import poe
 from tests.poe import attack_optima
+from tests.poe.oracles import LogCosh
 
 
 @pytest.mark.parametrize("name", attack_optima.EXPERTS)
 def test_what_converged_is_the_optimum(name):
     """`make attack` runs thousands of these."""
-    counts, faults = attack_optima.attack(name, 25)
+    counts, faults = attack_optima.attack(name, 16)
     assert not faults
-    assert counts["fitted"] >= 15
+    assert counts["fitted"] >= 9
 
 
 @pytest.mark.parametrize("name", ["bradley-terry", "laplacian", "cauchy"])
@@ -27,14 +28,25 @@ def test_scores_a_little_off_would_be_noticed(monkeypatch, name):
         return replace(made, scores=1.001 * made.scores)
 
     monkeypatch.setattr(poe, "fit", off)
-    counts, _ = attack_optima.attack(name, 25)
-    assert counts["FAULT"] >= 12
+    counts, _ = attack_optima.attack(name, 16)
+    assert counts["FAULT"] >= 7
+
+
+def test_curvature_that_underflows_is_not_divided_by(monkeypatch):
+    """On the way to these optima log cosh is straight to the last digit."""
+
+    def verdicts():
+        return {attack_optima.verdict("log cosh, both", seed) for seed in (129, 154, 241, 312)}
+
+    assert verdicts() == {"fitted"}
+    monkeypatch.setattr(poe.newton, "STIFFEST", 0.0)  # the control
+    assert verdicts() == {"NotConvergedError"}
 
 
 def test_an_energy_alone_finds_what_its_slope_finds():
     """Far out, differences of a small step vanish: scores of 1e18 were called an optimum."""
     c = poe.Comparisons(first=[0, 2, 0, 0], second=[1, 1, 1, 1], p=[0.0001, 0.9999, 0.9999, 0.9999])
-    energy, slope = attack_optima.log_cosh, attack_optima.log_cosh_slope
+    energy, slope = LogCosh().energy, LogCosh().slope
     alone = poe.fit(c, poe.experts.custom(energy))
     # One opinion at -9.21 pulls with its whole force of 1, two at 9.21 with half of it.
     apart = logit(0.9999) - np.arctanh(0.5)
@@ -52,7 +64,7 @@ def test_huber_says_where_nothing_tells_the_bias():
     """Along the bias every expert is straight: its error was the root of rounding, or NaN."""
     fitted = accepted = refused = 0
     rng = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(80):
         n = int(rng.integers(2, 6))
         first = rng.integers(n, size=n + 3)
         pairs = np.column_stack([first, (first + rng.integers(1, n, size=n + 3)) % n])

@@ -69,7 +69,7 @@ def test_the_posterior_by_integration(expert, weight, p, wrong, spread):
 def test_rank_statements_hold_at_their_rate():
     """Bernoulli decisions of a Bradley-Terry judge whose true scores come from the prior."""
     rng, told, true, inside = np.random.default_rng(2), [], [], []
-    for _ in range(150):
+    for _ in range(100):
         quality = rng.normal(0, 1.0, 10)
         pairs = np.repeat(poe.select(10, 90, rule="symmetric", seed=rng), 2, axis=0)
         won = rng.random(len(pairs)) < expit(quality[pairs[:, 0]] - quality[pairs[:, 1]])
@@ -131,7 +131,7 @@ def test_all_ranks_hold_at_once_at_their_rate(alike):
 
     Opinions are drawn for one design: with Gaussian experts of known sigma the errors are exact.
     """
-    rng, n, level, runs = np.random.default_rng(7), 10, 0.9, 400
+    rng, n, level, runs = np.random.default_rng(7), 10, 0.9, 200
     pairs = poe.select(n, 40, rule="no-repeat", seed=1)
     together, singly, each = [], [], []
     for _ in range(runs):
@@ -142,7 +142,7 @@ def test_all_ranks_hold_at_once_at_their_rate(alike):
         best = 1 + (quality > quality[:, None] + 1e-9).sum(axis=1)
         worst = n - (quality < quality[:, None] - 1e-9).sum(axis=1)
         for simultaneous, found in ((True, together), (False, singly)):
-            low, high = fit.rank_interval(level, simultaneous=simultaneous, draws=1000).T
+            low, high = fit.rank_interval(level, simultaneous=simultaneous, draws=500).T
             holds = (low <= best) & (worst <= high)
             found.append(holds.all())
         each.append(holds.mean())
@@ -152,4 +152,4 @@ def test_all_ranks_hold_at_once_at_their_rate(alike):
         assert np.mean(together) < level + 3.0 * error
     else:  # the control: each holds as it says, and all of them seldom
         assert np.mean(each) > level - 3.0 * error
-    assert np.mean(singly) < level - 10.0 * error
+    assert np.mean(singly) < level - 7.0 * error

@@ -39,7 +39,7 @@ def most(n, rule, both):
     seed=st.integers(0, 99),
     data=st.data(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_every_selection_keeps_its_promises(n, rule, both, start, seed, data):
     both = both or rule == "symmetric"
     calls = 2 if both else 1
@@ -98,13 +98,13 @@ def test_sets_are_uniform_where_they_can_be_counted(limits, monkeypatch):
     for name, limit in limits.items():
         monkeypatch.setattr(selection, name, limit)
     count = {}
-    for draw in select_stack(4000, 4, 3, rule="no-repeat", seed=2):
+    for draw in select_stack(2000, 4, 3, rule="no-repeat", seed=2):
         tree = tuple(sorted(unordered(draw)))
         count[tree] = count.get(tree, 0) + 1
     assert len(count) == 16
     assert chisquare(list(count.values())).pvalue > 1e-4
     favoured = np.array(list(count.values()))  # negative control: one tree by half
-    favoured[0] += 125
+    favoured[0] += 90
     assert chisquare(favoured).pvalue < 1e-4
 
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_is_refused():
 
 
 @given(n=st.integers(2, 60), seed=st.integers(0, 99), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_regular_design_keeps_its_promises(n, seed, data):
     count = data.draw(st.integers(0, n * (n - 1) // 2))
     pairs = regular(n, count, seed=seed)

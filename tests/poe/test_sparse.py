@@ -156,7 +156,7 @@ def test_decisions_about_a_sparse_set_are_as_exact_as_dense_steps(monkeypatch):
     dense = newton.solve(c, BradleyTerry(), tol=1e-12).scores
 
     def found():
-        made = poe.large.solve(c, BradleyTerry(), tol=1e-12)
+        made = poe.large.solve(c, BradleyTerry(), tol=1e-12, max_steps=16)
         return made.converged.all(), np.abs(made.scores - dense).max()
 
     converged, error = found()
@@ -253,7 +253,7 @@ def test_single_differences_need_no_matrix():
 
 
 def test_a_covariance_too_large_is_refused_with_a_way_out(monkeypatch):
-    monkeypatch.setattr("poe.result.COVARIANCE_ITEMS", 100)
+    monkeypatch.setattr("poe.intervals.COVARIANCE_ITEMS", 100)
     c, _ = large(400, 4000)
     fit = poe.fit(c, bias="fit")
     with pytest.raises(ValueError, match=r"ask for difference_se or prob_better"):
