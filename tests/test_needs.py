@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import needs, parts
-from tests.test_house import modules
+from tests.test_house import imports, longest, modules
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "tests").rglob("*.py"))
@@ -92,10 +92,7 @@ def used(tree: ast.Module) -> tuple[set[str], set[str]]:
 
 def subjects(dotted: set[str], known: dict[str, Path]) -> set[str]:
     """The modules that these names are of, or are."""
-    longest = (
-        max((m for m in known if f"{n}.".startswith(f"{m}.")), key=len, default="") for n in dotted
-    )
-    return set(longest) - {""}
+    return {longest(name, known) for name in dotted} - {""}
 
 
 def only_marked(files: list[Path], known: dict[str, Path]) -> set[str]:
@@ -110,23 +107,22 @@ def only_marked(files: list[Path], known: dict[str, Path]) -> set[str]:
 
 def heavy(known: dict[str, Path]) -> set[str]:
     """The modules whose own import needs what the bare install lacks."""
-    found = set[str]()
-    for name, path in known.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        every = (what for node in ast.walk(tree) for _, what in imported_now(node))
-        first = {what.split(".")[0] for what in every}
-        if first & HEAVY:
-            found.add(name)
-    while True:  # and those that import these at their top
-        more = {
-            name
-            for name, path in known.items()
+    found = {
+        name
+        for name, path in known.items()
+        if {used.partition(".")[0] for used in imports(path)} & HEAVY
+    }
+    first = {
+        name: {
+            longest(what, known)
             for node in ast.parse(path.read_text(encoding="utf-8")).body
-            if subjects({what for _, what in imported_now(node)}, known) & found
-        } - found
-        if not more:
-            return found
-        found |= more
+            for _, what in imported_now(node)
+        }
+        for name, path in known.items()
+    }
+    while more := {name for name in first if first[name] & found} - found:
+        found |= more  # those that import these at their top
+    return found
 
 
 def imported_now(node: ast.stmt) -> Iterator[tuple[str, str]]:
