@@ -57,8 +57,3 @@ def test_one_number_is_one_number(name: str) -> None:
     assert "in pictures.headline().items():" in text
     typed = GLUE.sub("", CELL.sub("", text))
     assert not [value for value in words.values() if len(value) > 2 and value in typed]
-
-
-def test_the_readme_quotes_them_too() -> None:
-    readme, words = (ROOT / "README.md").read_text("utf-8"), pictures.headline()
-    assert f"leads counting wins by {words['ahead']} points" in readme
