@@ -216,12 +216,3 @@ def accessibility_problems(browser: Any, path: Path, *schemes: str) -> list[str]
     with offline_page(browser) as page:
         page.goto(path.as_uri(), wait_until="load")
         return inaccessible(page, *(schemes or ("light",)))
-
-
-def search(browser: Any, html: Path, *, words: str) -> tuple[list[str], list[str]]:
-    """Search the book as a reader does; return the titles found and the complaints."""
-    with offline_page(browser) as page:
-        problems = listen(page, html=html)
-        page.goto(f"{(html / 'search.html').as_uri()}?q={words}", wait_until="load")
-        page.wait_for_selector("ul.search li a", timeout=10_000)
-        return page.locator("ul.search li a").all_inner_texts(), problems

@@ -16,7 +16,6 @@ from tests.browser.checks import (
     numbers_per_hundred_words,
     offline_page,
     read_document,
-    search,
     static_problems,
 )
 from tests.browser.conftest import HTML, ROOT
@@ -61,12 +60,6 @@ def test_a_button_saves_the_notebook(html: Path, browser: Any) -> None:
         assert started.value.suggested_filename == f"{name}.ipynb"
         saved = Path(started.value.path()).read_bytes()
     assert saved == (html / "_sources" / f"{name}.ipynb").read_bytes()
-
-
-def test_the_search_finds_pages_without_a_server(html: Path, browser: Any) -> None:
-    found, problems = search(browser, html, words="probability")
-    assert found
-    assert problems == []
 
 
 def test_an_old_address_arrives(html: Path, browser: Any) -> None:
