@@ -249,7 +249,8 @@ def test_the_ampere_enters_where_one_taps(page: Any, phone: Any, tap: str) -> No
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_the_state_of_a_figure_is_in_the_address(browser: Any, path: Path, name: str) -> None:
+def test_the_state_of_a_figure_is_in_the_address(browser: Any, tmp_path: Path, name: str) -> None:
+    path = live_page(tmp_path, f"<figure id='{name}'>{STILL}</figure>")
     with quiet_page(browser, path) as page:
         figure = page.locator(f"#{name}")
         start = state(page, name)
