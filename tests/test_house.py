@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def modules(root: Path, package: str) -> dict[str, Path]:
     return found
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """All that a file imports, wherever it does: at the top, in functions, for types alone."""
     found = set()
@@ -47,6 +49,13 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+def longest(name: str, known: Iterable[str]) -> str:
+    """The module that a dotted name is of, or is; "" where it is of none."""
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return name
+
+
 def arrows(known: Mapping[str, Path]) -> dict[str, set[str]]:
     """Which module names which; a front door is a list of names and imports nothing itself."""
     doors = {name for name in known if name in PACKAGES}
@@ -54,11 +63,7 @@ def arrows(known: Mapping[str, Path]) -> dict[str, set[str]]:
     for name, path in known.items():
         if name in doors:
             continue
-        longest = {
-            max((m for m in known if f"{used}.".startswith(f"{m}.")), key=len, default="")
-            for used in imports(path)
-        }
-        found[name] = longest - {"", name} - doors
+        found[name] = {longest(used, known) for used in imports(path)} - {"", name} - doors
     return found
 
 

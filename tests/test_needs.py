@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import needs
-from tests.test_house import modules
+from tests import needs, parts
+from tests.test_house import imports, longest, modules
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "tests").rglob("*.py"))
@@ -92,10 +92,7 @@ def used(tree: ast.Module) -> tuple[set[str], set[str]]:
 
 def subjects(dotted: set[str], known: dict[str, Path]) -> set[str]:
     """The modules that these names are of, or are."""
-    longest = (
-        max((m for m in known if f"{n}.".startswith(f"{m}.")), key=len, default="") for n in dotted
-    )
-    return set(longest) - {""}
+    return {longest(name, known) for name in dotted} - {""}
 
 
 def only_marked(files: list[Path], known: dict[str, Path]) -> set[str]:
@@ -110,23 +107,22 @@ def only_marked(files: list[Path], known: dict[str, Path]) -> set[str]:
 
 def heavy(known: dict[str, Path]) -> set[str]:
     """The modules whose own import needs what the bare install lacks."""
-    found = set[str]()
-    for name, path in known.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        every = (what for node in ast.walk(tree) for _, what in imported_now(node))
-        first = {what.split(".")[0] for what in every}
-        if first & HEAVY:
-            found.add(name)
-    while True:  # and those that import these at their top
-        more = {
-            name
-            for name, path in known.items()
+    found = {
+        name
+        for name, path in known.items()
+        if {used.partition(".")[0] for used in imports(path)} & HEAVY
+    }
+    first = {
+        name: {
+            longest(what, known)
             for node in ast.parse(path.read_text(encoding="utf-8")).body
-            if subjects({what for _, what in imported_now(node)}, known) & found
-        } - found
-        if not more:
-            return found
-        found |= more
+            for _, what in imported_now(node)
+        }
+        for name, path in known.items()
+    }
+    while more := {name for name in first if first[name] & found} - found:
+        found |= more  # those that import these at their top
+    return found
 
 
 def imported_now(node: ast.stmt) -> Iterator[tuple[str, str]]:
@@ -189,6 +185,19 @@ def test_nothing_else_decides_what_is_skipped() -> None:
     assert found == []
 
 
+def test_what_is_left_to_ci_is_there_and_ci_runs_it() -> None:
+    assert parts.gone() == []
+    assert 'make test ARGS="--part rest"' in (ROOT / ".ci/run").read_text("utf-8")
+    a, b = "tests/test_workers.py", "tests/judging/test_money.py"
+    test = f"{b}::test_a_process_that_was_killed_holds_no_lock"
+    tests = (f"{a}::test_x[1-2]", f"{test}[a::b]", f"{test}_too", f"{b}::test_else")
+    assert [parts.of_rest(one) for one in tests] == [True, True, False, False]
+    for path, quick, rest in ((a, True, False), (b, False, False), ("tests/needs.py", False, True)):
+        assert parts.other_file(ROOT / path, "quick") == quick
+        assert parts.other_file(ROOT / path, "rest") == rest
+    assert not parts.other_file(ROOT / "tests", "rest"), "a folder"
+
+
 TEST = """
 import pytest
 {first}
@@ -208,25 +217,26 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[c
 """
 
 
-@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("must", [False, True])
 def test_a_lacking_need_skips_with_its_way_or_fails_where_it_must_be_here(
-    whole: bool, must: bool, tmp_path: Path
+    must: bool, tmp_path: Path
 ) -> None:
+    """Of one test, and of a whole file that imports at its top what it needs."""
     mark = "pytest.mark.needs('nothing')"
-    first = f"pytestmark = {mark}\nimport no_such_module\n" if whole else ""
-    test = tmp_path / "test_it.py"
-    test.write_text(TEST.format(first=first, second="" if whole else f"@{mark}\n"))
+    one, whole = tmp_path / "test_one.py", tmp_path / "test_whole.py"
+    one.write_text(TEST.format(first="", second=f"@{mark}\n"))
+    whole.write_text(TEST.format(first=f"pytestmark = {mark}\nimport no_such_module\n", second=""))
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  needs\n  browser\n")
-    command = [sys.executable, "-c", RUN.format(root=str(ROOT)), str(test)]
-    command += ["--needing", "nothing"] if must else []
+    command = [sys.executable, "-c", RUN.format(root=str(ROOT)), str(one), str(whole)]
+    command += ["--needing", "nothing", "--continue-on-collection-errors"] if must else []
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     said = done.stdout + done.stderr
     if must:
-        assert done.returncode in (1, 2), said
-        assert ("no_such_module" if whole else "needs nothing: make judge") in said
+        assert done.returncode == 1, said
+        assert "No module named 'no_such_module'" in said
+        assert "needs nothing: make judge" in said
         assert "1 passed" not in said, "the other test needs nothing, and was not asked for"
     else:
-        assert done.returncode in (0, 5), said
-        assert "1 x needs nothing: make judge" in said
-        assert whole or "1 passed, 1 skipped" in said
+        assert done.returncode == 0, said
+        assert "2 x needs nothing: make judge" in said
+        assert "1 passed, 2 skipped" in said

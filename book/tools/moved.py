@@ -55,11 +55,6 @@ LOOK_UP = """\
 """
 
 
-def leads_on(text: str) -> bool:
-    """Whether a page only leads to another one."""
-    return 'http-equiv="refresh"' in text
-
-
 def leave_redirects(html: Path) -> None:
     """Let old addresses lead to the pages of a rendered book that it has."""
     for name, address in PAGES.items():

@@ -5,6 +5,7 @@ python -m book.tools.readme          # rewrite them (the picture needs SummEval'
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ RESULTS = "<!-- results: written by book/tools/readme.py -->", "<!-- end of resu
 BEGIN, END = "<!-- claims: written by book/tools/readme.py -->", "<!-- end of claims -->"
 
 
+@cache
 def claims_block() -> str:
     """The Markdown between the markers."""
     card = verdicts.scorecard("poe_v2")
@@ -92,6 +94,7 @@ def few_calls() -> str:
     )
 
 
+@cache
 def results_block() -> str:
     """What paper.md says of our results, each with its kind."""
     few = few_calls()

@@ -135,7 +135,10 @@ def run_sphinx(source: Path, *, root: Path, output: Path, log: Path, verbose: bo
     The API reference is made of the docstrings of the package under `root`.
     """
     shutil.rmtree(output, ignore_errors=True)
-    program = "from jupyter_book.cli.main import main; main()"
+    program = (
+        "from sys import modules; modules['rfc3987_syntax'] = None\n"  # as book.tools does
+        "from jupyter_book.cli.main import main; main()"
+    )
     command = [sys.executable, "-c", program, "build", str(source)]
     command += ["--path-output", str(output), "--all", "-W", "-n", "--keep-going"]
     done = subprocess.run(

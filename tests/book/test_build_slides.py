@@ -171,7 +171,7 @@ def test_a_deck_works_from_one_file(
         opened.keyboard.press("ArrowRight")
         assert opened.locator("h2:visible").inner_text() == "In both"
         assert opened.locator("h1").count() == 1
-    assert accessibility_problems(browser, path, scheme="light") == []
+    assert accessibility_problems(browser, path) == []
 
 
 @pytest.mark.browser

@@ -1,26 +1,29 @@
 """Every check of every exercise: it takes its own solution and refuses what is wrong, in words.
 
-A chapter's cells run here as in its notebook, solutions included, while the checks note what they
-are given. What made a check say "right" is the solution; wrong answers are made of it. All checks
-are given the same odd answers, and each some that are nearly right, with what it must say.
+What the checks of a chapter and its solutions hang on runs here, as in its notebook, while the
+checks note what they are given. What made a check say "right" is the solution; wrong answers are
+made of it. All checks are given the same odd answers, and each some that are nearly right, with
+what it must say.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import dis
 import inspect
 import io
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from book.tools.exercises import functions, placed
-from book.tools.pages import Page, find_pages
+from book.tools.pages import Page, code_cells, find_pages
 from reproduction.exercises import NUMBER
 from tests.helpers import ROOT
 
@@ -48,10 +51,56 @@ def right(said: Any) -> bool:
     return all(str(one).startswith("right") for one in told)
 
 
+def compiled(statement: ast.stmt) -> CodeType:
+    return compile(ast.Module([statement], []), "chapter", "exec")
+
+
+def names_of(code: CodeType, *operations: str) -> set[str]:
+    """The global names that code, and the functions in it, loads or stores."""
+    found = {one.argval for one in dis.get_instructions(code) if one.opname in operations}
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return found.union(*(names_of(one, *operations) for one in inner))
+
+
+def altered_in_place(statement: ast.stmt) -> set[str]:
+    """The names whose values a statement may change: x[0] = ..., x.append(...), np.f(x)."""
+    found = set[str]()
+    for node in ast.walk(statement):
+        places = [node] if isinstance(getattr(node, "ctx", None), ast.Store) else []
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            places = [node.value]
+        for place in places:
+            root: ast.AST = place
+            while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+                root = root.func if isinstance(root, ast.Call) else root.value
+            if isinstance(root, ast.Name):
+                inner = ast.walk(place) if root.id in ("np", "cp") else [root]
+                found |= {one.id for one in inner if isinstance(one, ast.Name)}
+    return found
+
+
+def needed(page: Page) -> list[ast.stmt]:
+    """The statements of a chapter that its checks, and their calls, hang on."""
+    sources = (re.sub("^%.*", "", cell.source, flags=re.M) for cell in code_cells(page.notebook()))
+    statements = [statement for source in sources for statement in ast.parse(source).body]
+    kept: list[ast.stmt] = []
+    wanted = set[str]()
+    for statement in reversed(statements):
+        code = compiled(statement)
+        bound = names_of(code, "STORE_NAME", "STORE_GLOBAL")
+        read = names_of(code, "LOAD_NAME", "LOAD_GLOBAL")
+        checks = any(name.startswith("check_") for name in bound | read)
+        drawn = read & {"rng"}  # of which every use is a change
+        if checks or (bound | altered_in_place(statement) | drawn) & wanted:
+            kept.insert(0, statement)
+            wanted -= set[str]() if isinstance(statement, ast.If | ast.Try) else bound
+            wanted |= read
+    return kept
+
+
 def solved(page: Page) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...] | None]]:
     """The checks of a chapter, and what its solution gave them when they said "right"."""
     import matplotlib as mpl
-    import matplotlib.pyplot as plt
 
     mpl.use("Agg")
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -67,17 +116,15 @@ def solved(page: Page) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...
 
         return call
 
-    for cell, _ in placed(page.notebook()):
-        source = "\n".join(line for line in cell.source.splitlines() if not line.startswith("%"))
+    for statement in needed(page):
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(source, page.name, "exec"), names)
-        for name in functions(cell):
-            if name.startswith("check_"):
-                assert hasattr(names[name], "__wrapped__"), f"{name} does not say what it asks for"
-                own[name] = names[name]
-                names[name] = noted(name, names[name])
-    plt.close("all")
+            exec(compiled(statement), names)
+        name = getattr(statement, "name", "")
+        if name.startswith("check_"):
+            assert hasattr(names[name], "__wrapped__"), f"{name} does not say what it asks for"
+            own[name] = names[name]
+            names[name] = noted(name, names[name])
     for name, check in own.items():
         yield name, check, given.get(name)
 

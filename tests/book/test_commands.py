@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from book.tools.commands import LONG, MARK, command, commands, fields
-from judging.practice.cli import parse
 from judging.practice.ranking.settings import ASKED, JUDGE
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "commands.md"
@@ -70,11 +69,6 @@ def test_commands_that_a_clone_adds_show_their_own_options() -> None:
     """Not those of the placeholder that the help lists until one is run."""
     for name in ("reproduce", "scorecard"):
         assert len(COMMANDS[f"judging {name}"].params) > 3
-
-
-def test_there_is_no_command_that_the_parser_does_not_know() -> None:
-    for name in COMMANDS:
-        assert "No such command" not in parse(name.split()[1:])
 
 
 def test_fields_of_an_object_are_a_list_and_long_brackets_one_below() -> None:

@@ -16,7 +16,6 @@ from scipy.optimize import minimize
 import poe
 from book.tools import exam as tool
 from book.tools.exam import write_exam
-from tests.scratch_book import ROOT
 
 SEEDS = (1, 2, 7, 8, 9)
 exam = cache(tool.exam)
@@ -191,7 +190,3 @@ def test_the_files_have_no_answer_on_the_sheet(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     expected = table((tmp_path / "exam-3.md").read_text("utf-8"), "## 3.")
     np.testing.assert_allclose([[float(x) for x in row.values()] for row in rows], expected)
-
-
-def test_make_has_the_target() -> None:
-    assert "book.tools exam --seed $(or $(SEED),1)" in (ROOT / "Makefile").read_text("utf-8")

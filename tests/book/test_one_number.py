@@ -17,9 +17,12 @@ from bs4 import BeautifulSoup
 
 from tests.needs import HTML
 
+pytestmark = pytest.mark.xdist_group("one_number")  # one worker reads the pages
 ROOT = Path(__file__).resolve().parents[2]
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-UNREAD = "pre, script, style, .math, .cell_input, .printed"
+ARTICLE = re.compile(r"<article.*</article>", re.DOTALL)
+SCRIPTS = re.compile(r"<(pre|script|style)\b.*?</\1>", re.DOTALL)
+UNREAD = ".math, .cell_input, .printed"
 
 
 @dataclass(frozen=True)
@@ -123,12 +126,13 @@ def texts() -> dict[str, str]:
     """What is read: the article of every page but the log of changes, the README and the paper."""
     found = {}
     for path in sorted(HTML.glob("*.html")):
-        article = BeautifulSoup(path.read_text("utf-8"), "html.parser").find("article")
+        article = ARTICLE.search(path.read_text("utf-8"))
         if article is None or path.stem == "changelog":
             continue
-        for unread in article.select(UNREAD):
+        soup = BeautifulSoup(SCRIPTS.sub(" ", article[0]), "html.parser")
+        for unread in soup.select(UNREAD):
             unread.decompose()
-        found[path.stem] = plain(article.get_text(" "))
+        found[path.stem] = plain(soup.get_text(" "))
     return found | {n: plain((ROOT / f"{n}.md").read_text("utf-8")) for n in ("README", "paper")}
 
 

@@ -16,7 +16,7 @@ from bs4 import BeautifulSoup
 STATIC = Path(__file__).parents[2] / "book" / "_static"
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")  # "Qwen2.5" is a name
 WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
+VIEWPORTS = {"phone": (390, 844), "desktop": (1280, 900)}
 
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 INSPECT = (Path(__file__).parent / "inspect.js").read_text(encoding="utf-8")
@@ -133,17 +133,6 @@ def offline_page(browser: Any, **options: Any) -> Iterator[Any]:
         context.close()
 
 
-def download_notebook(browser: Any, path: Path) -> tuple[str, str]:
-    """Press the download button of a page; return the name and the text of the file."""
-    with offline_page(browser, accept_downloads=True) as page:
-        page.goto(path.as_uri(), wait_until="load")
-        page.click(".dropdown-download-buttons > button")
-        with page.expect_download(timeout=10_000) as started:
-            page.click("a[download]")
-        file = started.value
-        return file.suggested_filename, Path(file.path()).read_text(encoding="utf-8")
-
-
 def listen(page: Any, *, html: Path) -> list[str]:
     """Return a list that fills with what the browser complains about."""
     problems: list[str] = []
@@ -183,26 +172,38 @@ def live_page(folder: Path, body: str, *, style: bool = True) -> Path:
     return path
 
 
-def browser_problems(browser: Any, path: Path, *, html: Path, viewport: str) -> list[str]:
-    """Open a page at one size and list what the browser and a reader complain about."""
-    width, height = VIEWPORTS[viewport]
-    with offline_page(browser, viewport={"width": width, "height": height}) as page:
+def browser_problems(browser: Any, path: Path, *, html: Path, axe: bool = False) -> list[str]:
+    """Open a page, on a phone at first, and list what the browser and a reader complain about.
+
+    With axe, what axe-core finds on it in both schemes as well.
+    """
+    found = []
+    with offline_page(browser) as page:
         problems = listen(page, html=html)
-        page.goto(path.as_uri(), wait_until="load")
-        found = page.evaluate(INSPECT)  # while it runs, the list of problems grows
-        return problems + found
+        for k, (width, height) in enumerate(VIEWPORTS.values()):
+            page.set_viewport_size({"width": width, "height": height})
+            if not k:
+                page.goto(path.as_uri(), wait_until="load")
+            found += page.evaluate(INSPECT)
+        found = problems + found  # without what axe-core does
+        return found + (inaccessible(page, "light", "dark") if axe else [])
 
 
-def accessibility_problems(browser: Any, path: Path, *, scheme: str) -> list[str]:
-    """List what axe-core finds on a page, in the light or the dark scheme."""
+def inaccessible(page: Any, *schemes: str) -> list[str]:
+    """List what axe-core finds on an open page; in a second scheme, colours are what differs."""
     from axe_playwright_python.sync_playwright import Axe
 
-    with offline_page(browser, color_scheme=scheme) as page:
-        page.goto(path.as_uri(), wait_until="load")
-        page.evaluate("() => window.MathJax?.startup?.promise")
-        page.add_style_tag(content=STILL)  # colours are judged when they have arrived
-        page.wait_for_timeout(300)
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    page.add_style_tag(content=STILL)  # colours are judged when they have arrived
+    found = []
+    for k, scheme in enumerate(schemes):
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        theme = page.evaluate("document.documentElement.dataset.theme")
+        assert theme in (None, scheme), "the page follows the reader's scheme"
+        options = {"resultTypes": ["violations"], "preload": False}
+        options |= {"runOnly": ["color-contrast"]} if k else {}
+        found += Axe().run(page, options=options).response["violations"]
     return [
         f"{problem['help']}: {node['html'][:200]} ({node['failureSummary'][:200]})"
         for problem in found
@@ -210,10 +211,8 @@ def accessibility_problems(browser: Any, path: Path, *, scheme: str) -> list[str
     ]
 
 
-def search(browser: Any, html: Path, *, words: str) -> tuple[list[str], list[str]]:
-    """Search the book as a reader does; return the titles found and the complaints."""
+def accessibility_problems(browser: Any, path: Path, *schemes: str) -> list[str]:
+    """List what axe-core finds on a page, in the light scheme or in those that are named."""
     with offline_page(browser) as page:
-        problems = listen(page, html=html)
-        page.goto(f"{(html / 'search.html').as_uri()}?q={words}", wait_until="load")
-        page.wait_for_selector("ul.search li a", timeout=10_000)
-        return page.locator("ul.search li a").all_inner_texts(), problems
+        page.goto(path.as_uri(), wait_until="load")
+        return inaccessible(page, *(schemes or ("light",)))

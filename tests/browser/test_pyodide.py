@@ -22,7 +22,6 @@ from tests.needs import PYODIDE, ROOT
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.needs("book", "pyodide"),
-    pytest.mark.slow,
     pytest.mark.xdist_group("pyodide"),
 ]
 PAGES = [page for page in find_pages(ROOT) if has_code(page)]

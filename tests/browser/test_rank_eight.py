@@ -134,7 +134,7 @@ def test_a_chat_full_of_codes_is_a_class(browser: Any, page: Any, path: Path) ->
 
 def test_the_kits_single_file_is_the_page(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "one.html").write_text(RANK_EIGHT.format(live=live()), encoding="utf-8")
-    assert accessibility_problems(browser, tmp_path / "one.html", scheme="light") == []
+    assert accessibility_problems(browser, tmp_path / "one.html") == []
     with quiet_page(browser, tmp_path / "one.html") as page:
         begin(page)
         assert len(answer(page, 3)) == 3

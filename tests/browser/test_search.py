@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.checks import offline_page, search
+from tests.browser.checks import listen, offline_page
 from tests.browser.stand_in import served
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,26 +43,28 @@ QUERIES = {
 pytestmark = pytest.mark.browser
 
 
-def addresses(browser: Any, html: Path, *, words: str) -> list[str]:
-    """The addresses found, in their order, without the words that mark what was searched."""
+def results(browser: Any, html: Path, *, words: str) -> list[tuple[str, str]]:
+    """The titles and addresses found, in their order, without what marks the words in a page."""
     with offline_page(browser) as page:
+        problems = listen(page, html=html)
         page.goto(f"{(html / 'search.html').as_uri()}?q={words}", wait_until="load")
         page.wait_for_selector("ul.search li a", timeout=10_000)
-        links = page.locator("ul.search li a").evaluate_all("all => all.map(a => a.href)")
         page.wait_for_function("() => document.querySelector('.search-summary').innerText")
-        return [re.sub(r"\?[^#]*", "", link.rsplit("/", 1)[1]) for link in links]
+        links = page.locator("ul.search li a")
+        shown = links.evaluate_all("all => all.map(a => [a.innerText, a.href])")
+        assert problems == []
+        return [(title, re.sub(r"\?[^#]*", "", link.rsplit("/", 1)[1])) for title, link in shown]
 
 
 @pytest.mark.parametrize(("words", "wanted"), QUERIES.items())
 def test_a_query_leads_where_it_should(html: Path, browser: Any, words: str, wanted: str) -> None:
-    assert addresses(browser, html, words=words)[0] == wanted
+    assert results(browser, html, words=words)[0][1] == wanted
 
 
 def test_whole_words_in_titles_come_before_words_and_those_before_their_parts(
     html: Path, browser: Any
 ) -> None:
-    found, problems = search(browser, html, words="gaussian")
-    assert problems == []
+    found = [title for title, _ in results(browser, html, words="gaussian")]
     titled = ["gaussian" in one.split(">")[-1].lower() for one in found]
     assert titled[:3] == [True] * 3
     last = len(titled) - titled[::-1].index(True)

@@ -25,7 +25,6 @@ from judging.store import Store
 from tests.needs import ROOT
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:.*of the probability on average"),
     pytest.mark.filterwarnings("ignore:.*held none of the labels"),
 ]
