@@ -27,7 +27,7 @@ from poe.experts import BradleyTerry, Gaussian
 from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
 from reproduction import ask_model
-from reproduction.answers import KNOWN, WORDINGS
+from reproduction.answers import KNOWN, WORDINGS, Measured
 from reproduction.baselines.papers import expected_score
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
 from reproduction.small import (
@@ -41,7 +41,6 @@ from reproduction.small import (
     per_context,
     single_answers,
 )
-from reproduction.stored_judge import Measured
 from reproduction.twins import ATTRIBUTES, labels, symmetric_stack
 
 DATASETS = ("topicalchat", "summeval")
