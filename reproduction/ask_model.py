@@ -62,32 +62,7 @@ from reproduction.to_ask import (
     together,
 )
 
-__all__ = [
-    "ASKED",
-    "CONTEXT",
-    "DIALOGUE",
-    "MODELS",
-    "NAME",
-    "PLACES",
-    "QWEN",
-    "QWEN_RUNS",
-    "RUNS",
-    "SMOLLM2",
-    "SUMMARY",
-    "Model",
-    "Place",
-    "Run",
-    "about",
-    "answers",
-    "chosen",
-    "digest",
-    "folder",
-    "in_order",
-    "kept",
-    "load",
-    "parts_of",
-    "together",
-]
+__all__ = ["DIALOGUE", "QWEN_RUNS", "RUNS", "SUMMARY", "keep", "keep_apart", "measure", "work"]
 NAME = SMOLLM2.name
 DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
 
