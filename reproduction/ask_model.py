@@ -62,7 +62,10 @@ from reproduction.to_ask import (
     together,
 )
 
-__all__ = ["DIALOGUE", "QWEN_RUNS", "RUNS", "SUMMARY", "keep", "keep_apart", "measure", "work"]
+# What was kept and what is asked, found here too.
+__all__ = ["ASKED", "CONTEXT", "DIALOGUE", "MODELS", "NAME", "PLACES", "QWEN", "QWEN_RUNS", "RUNS"]
+__all__ += ["SMOLLM2", "SUMMARY", "Model", "Place", "Run", "about", "answers", "chosen", "digest"]
+__all__ += ["folder", "in_order", "kept", "load", "parts_of", "together"]
 NAME = SMOLLM2.name
 DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
 

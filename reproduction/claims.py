@@ -2,9 +2,9 @@
 
 A claim is a sentence of a paper that asserts something checkable, in our own words, with the number
 that decides and the limits within which the claim holds (data/claims.toml). The number is one
-expression, its recipe, on the printed cells, on ours where twins or a measured judge made them, or
-on what language models answered in others' experiments. Where numbers are missing that could turn
-the answer, the claim cannot be checked.
+expression, its recipe, on the printed cells, on ours where twins made them, or on what language
+models answered, to us or to others. Where numbers are missing that could turn the answer, the claim
+cannot be checked.
 
 The number's error is its standard deviation when every cell moves by its own: a printed cell by
 its rounding, ours by the standard error stored beside it, of which the part that a judge's cells
@@ -114,9 +114,8 @@ class Claim:
         return tuple(self.without) if evidence == "simulated" else ()
 
     def limits(self, evidence: str = "published") -> dict[str, float]:
-        """Between which numbers the claim holds; a count of judges falls with their number."""
-        alone = self.judges > 1 and evidence == "measured" and _one_model(self.targets)
-        share = 1.0 / self.judges if alone else 1.0
+        """Between which numbers the claim holds; of a count of judges one model is its share."""
+        share = 1.0 / self.judges if evidence == "measured" else 1.0
         return {"at least": share * self.at_least, "at most": share * self.at_most}
 
     def verdict(self, number: Number, evidence: str = "published") -> str:
@@ -247,15 +246,14 @@ def overview(*about: str) -> pd.DataFrame:
 def main_claims() -> pd.DataFrame:
     """The main claims about Table 1: claim, place, published and ours as text, and their verdicts.
 
-    Ours is the stored Table 1, of the kind in the column `kind`.
+    Ours is the stored, simulated Table 1.
     """
-    ours, claims = read("table1"), accepted().set_index(["id", "evidence"])
-    kind = "simulated" if ours is None else str(ours["kind"].iloc[0])
+    claims = accepted().set_index(["id", "evidence"])
     rows = []
     for id_, form in MAIN.items():
         claim = all_claims()[id_]
-        row: dict[str, object] = {"claim": claim.claim, "place": claim.place, "kind": kind}
-        for side, evidence in (("published", "published"), ("ours", kind)):
+        row: dict[str, object] = {"claim": claim.claim, "place": claim.place}
+        for side, evidence in (("published", "published"), ("ours", "simulated")):
             value, verdict = claims.loc[(id_, evidence), ["value", "verdict"]]
             row |= {side: form.format(value), f"{side} verdict": verdict}
         rows.append(row)
@@ -397,7 +395,7 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
     cells["error"] = 10.0 ** -cells["decimals"] / np.sqrt(12.0)
     if evidence == "published":
         return cells
-    if evidence == "measured" and _one_model([f"{paper}/{table}"]):
+    if evidence == "measured":
         return _measured(cells, f"{paper}/{table}")
     ours = read(f"{PREFIXES[paper]}{table}")
     if ours is None or evidence not in set(ours["kind"]):
@@ -437,12 +435,6 @@ def _recorded(target: str) -> pd.DataFrame | None:
     table = rows["table"] if "table" in rows else target.partition("/")[2]
     dataset = rows["dataset"].replace(NAMES)
     return rows.assign(dataset=dataset, attribute=attribute, table=table, printed=True)
-
-
-def _one_model(targets: list[str]) -> bool:
-    """Whether only SmolLM2 was measured for these: no store stood for a judge of theirs."""
-    tables = [read(f"{PREFIXES[paper]}{name}") for paper, name in (t.split("/") for t in targets)]
-    return not any(table is not None and "measured" in set(table["kind"]) for table in tables)
 
 
 def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:

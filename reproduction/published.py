@@ -52,19 +52,13 @@ def load(table: str | int, *, paper: str = "poe_v2") -> pd.DataFrame:
     if name not in PAPERS.get(paper, ()):
         known = "; ".join(f"{paper}: {', '.join(tables)}" for paper, tables in PAPERS.items())
         raise ValueError(f"no table of numbers {table!r} in {paper!r}; there are {known}")
-    frame = _csv(paper)
-    frame = frame[frame["table"] == name].reset_index(drop=True)
-    return frame.assign(
-        number=pd.to_numeric(frame["value"]),
-        sd_number=pd.to_numeric(frame["sd"]),
-        decimals=frame["value"].str.partition(".")[2].str.len(),
-        unit=frame["metric"].map(UNITS),
-    )
+    cells = _cells(paper)
+    return cells[cells["table"] == name].reset_index(drop=True)
 
 
 def all_tables(*, paper: str = "poe_v2") -> pd.DataFrame:
     """Every cell of every table of a paper, in the order of `PAPERS`; columns as in `load`."""
-    return pd.concat([load(table, paper=paper) for table in PAPERS[paper]], ignore_index=True)
+    return _cells(paper).copy()
 
 
 def text() -> pd.DataFrame:
@@ -89,6 +83,17 @@ def _values() -> dict[str, str]:
     for name in (*PAPERS, "poe_v2_text"):
         values.update(zip(_csv(name)["id"], _csv(name)["value"], strict=True))
     return values
+
+
+@cache
+def _cells(paper: str) -> pd.DataFrame:
+    frame = _csv(paper)
+    return frame.assign(
+        number=pd.to_numeric(frame["value"]),
+        sd_number=pd.to_numeric(frame["sd"]),
+        decimals=frame["value"].str.partition(".")[2].str.len(),
+        unit=frame["metric"].map(UNITS),
+    )
 
 
 @cache
