@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import run, verdicts
+from reproduction import run
 from reproduction.telling import answer, pictures, power, sentences
 
 
@@ -56,8 +56,7 @@ def test_the_headline_says_what_the_lines_do(lead):
     assert words["saved"] == f"{saved['regret_one'].min():.0f}"
 
 
-def test_every_prediction_has_its_square():
-    card = verdicts.scorecard()
+def test_every_prediction_has_its_square(card):
     blocks = pictures.squares(card).set_index("group")
     shares = power.shares(card).set_index("group")
     counts = blocks[list(pictures.VERDICT)]
