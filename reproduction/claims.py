@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from judging.machine import data_dir
-from reproduction.ask_model import NAME as MODEL
+from reproduction.answers import SMOLLM2
 from reproduction.published import NAMES, TEXTS, load
 from reproduction.results import read, stored
 from reproduction.settings import SURE
@@ -452,7 +452,7 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     one = cells[cells["system"] == cells["system"].iloc[0]].drop(columns=["number", "error"])
     one = one.merge(ours, "left", on=keys, validate="many_to_one")
     # Part of a table is no table: what a claim counts would be too few.
-    return None if one["number"].isna().any() else one.assign(system=MODEL, printed=True)
+    return None if one["number"].isna().any() else one.assign(system=SMOLLM2.name, printed=True)
 
 
 def panels_of(targets: list[str], evidence: str) -> list[pd.DataFrame]:

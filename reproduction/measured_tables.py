@@ -26,7 +26,7 @@ from poe.arrays import Floats, Indices
 from poe.experts import BradleyTerry, Gaussian
 from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
-from reproduction import ask_model
+from reproduction import answers as kept
 from reproduction.answers import KNOWN, WORDINGS, Measured
 from reproduction.baselines.papers import expected_score
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
@@ -116,7 +116,7 @@ def asked(
     """What a model (of `answers.KNOWN`) answered, None where it was not asked."""
     model = KNOWN[which]
     try:
-        contexts, log_p = ask_model.answers(dataset, attribute, template, model)
+        contexts, log_p = kept.answers(dataset, attribute, template, model)
     except LookupError:
         return None
     gold = labels(dataset).scores[attribute][contexts]

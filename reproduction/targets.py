@@ -55,7 +55,7 @@ class Target:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """Models, of `ask_model.MODELS`, whose answers in data/measured it reads."""
+        """Models, of `answers.MODELS`, whose answers in data/measured it reads."""
         one = (self.options.get("model", "smollm2"),) if self.inputs == "measured" else ()
         return tuple(self.options.get("answers", one))
 

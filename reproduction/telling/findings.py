@@ -12,7 +12,8 @@ import pandas as pd
 from markupsafe import Markup
 
 import poe
-from reproduction import ask_model, verdicts
+from reproduction import verdicts
+from reproduction.answers import QWEN
 from reproduction.results import stored
 from reproduction.telling import answer, marks, pages, pictures, power
 
@@ -62,7 +63,7 @@ def _ends(low: float, high: float, form: str = ".1f") -> str:
 
 def _orders() -> Finding:
     at = {"quantity": "scores", "dataset": "summeval", "k": 48, "template": "poe"}
-    rows = stored("orders", system=ask_model.QWEN.name, **at)
+    rows = stored("orders", system=QWEN.name, **at)
     least = rows.loc[rows["measured"].idxmin()]
     half = 2.0 * least["measured_se"]
     return Finding(
@@ -81,7 +82,7 @@ def _orders() -> Finding:
 
 def _product() -> Finding:
     gains = marks.with_t(answer.gains())
-    rows = gains[(gains["system"] == ask_model.QWEN.name) & (gains["other"] == "win-ratio")]
+    rows = gains[(gains["system"] == QWEN.name) & (gains["other"] == "win-ratio")]
     (few,) = rows[(rows["dataset"] == "topicalchat") & (rows["k"] == 12)].to_dict("records")
     return Finding(
         "product-few-calls",

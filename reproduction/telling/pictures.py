@@ -15,16 +15,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from judging import plots
 from poe.choose import orders
-from reproduction import verdicts
 from reproduction.answers import QWEN
 from reproduction.published import load
 from reproduction.results import stored, where
 from reproduction.small import PRINTED
-from reproduction.telling import answer, power
+from reproduction.telling import answer
 from reproduction.telling.drawings import WIDTH
 from reproduction.telling.marks import (
     GREY,
@@ -428,65 +426,4 @@ def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
         ax.set_xticks(range(len(columns)), [f"{k}{'*' * (o == 'both')}" for o, k in columns])
     axes[0].set_yticks(range(len(judges)), [short(j) if "-" in j[:-4] else j for j in judges])
     figure.supxlabel("answers about 16 texts (*: both orders of each pair)", fontsize=9.5)
-    return figure
-
-
-# Predictions against a guess ----------------------------------------------------------------------
-
-VERDICT = {
-    "agrees": "#0072B2",
-    "differs, cause found": "#E69F00",
-    "differs, cause unknown": "#444444",
-}
-DEEP = 4  # squares in a column
-
-
-def squares(card: pd.DataFrame) -> pd.DataFrame:
-    """Count predictions by block and outcome, with the share that a guess would get.
-
-    Columns: group (of `power.shares`), each of `VERDICT`, guess (per cent).
-    """
-    known = power.shares(card).set_index("group")["guess"]
-    rows = verdicts.predictions(verdicts.unique(card))
-    unknown = rows["cause"] == verdicts.UNKNOWN
-    agrees, found, open_ = VERDICT
-    differs = np.where(unknown, open_, found)
-    word = np.where(rows["verdict"] == "agrees", agrees, differs)
-    blind, ours = rows["role"] == "blind", rows["paper"] == "poe_v2"
-    group = np.select(
-        [ours & ~blind, ours & blind, rows["paper"] == "comparative_assessment"],
-        list(known.index[:3]),
-        "other",
-    )
-    counts = pd.crosstab(group, word).reindex(
-        index=known.index[:3], columns=list(VERDICT), fill_value=0
-    )
-    return counts.assign(guess=known).rename_axis("group").reset_index()
-
-
-def waffle(blocks: pd.DataFrame) -> Figure:
-    """Draw a square for every prediction, coloured by outcome, and a line where a guess would end.
-
-    blocks : `squares`.
-    """
-    figure, axes = plt.subplots(len(blocks), 1, figsize=(WIDTH, 1.05 * len(blocks) + 0.4))
-    widest = int(np.ceil(blocks[list(VERDICT)].sum(axis=1).max() / DEEP))
-    for ax, row in zip(axes, blocks.to_dict("records"), strict=True):
-        at = 0
-        for word, colour in VERDICT.items():
-            for _ in range(row[word]):
-                x, y = divmod(at, DEEP)
-                ax.add_patch(Rectangle((x, -y), 0.86, 0.86, color=colour, lw=0))
-                at += 1
-        guess = at / DEEP * row["guess"] / 100.0
-        ax.vlines(guess, -DEEP + 0.6, 1.3, color=plots.PAPER, lw=1.8)
-        put: dict[str, Any] = {"color": plots.PAPER, "fontsize": 9, "va": "bottom", "ha": "center"}
-        ax.text(guess, 1.4, f"a guess: {row['guess']:.0f}%", **put)
-        share = 100.0 * row["agrees"] / at
-        ax.set(xlim=(-0.5, widest + 0.5), ylim=(-DEEP + 0.5, 2.6), aspect="equal")
-        ax.axis("off")
-        ax.set_title(f"{row['group']}: {share:.0f}% of {at} agree", fontsize=10)
-    marks = [Rectangle((0, 0), 1, 1, color=colour, label=word) for word, colour in VERDICT.items()]
-    beside: dict[str, Any] = {"loc": "outside lower left", "ncols": 3, "fontsize": 8.5}
-    figure.legend(handles=marks, handlelength=0.8, columnspacing=1.0, **beside)
     return figure
