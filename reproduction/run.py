@@ -34,17 +34,10 @@ CODE = ("poe", "judging", "reproduction", "studies")
 # What tells of results, or names what is in other files, and makes none.
 APART = (
     *("poe/__init__.py", "judging/__init__.py", "judging/__main__.py", "judging/practice/"),
-    *(
-        f"reproduction/{name}"
-        for name in (
-            *("telling/", "ask_model.py", "to_ask.py"),
-            *("claims.py", "cli.py", "verdicts.py"),
-        )
-    ),
-    *(
-        f"studies/{name}.py"
-        for name in ("predictions", "predict_more", "outcomes", "margin_figure")
-    ),
+    *("reproduction/telling/", "reproduction/ask_model.py", "reproduction/to_ask.py"),
+    *("reproduction/claims.py", "reproduction/cli.py", "reproduction/verdicts.py"),
+    *("studies/predictions.py", "studies/predict_more.py", "studies/outcomes.py"),
+    "studies/margin_figure.py",
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 
