@@ -164,7 +164,7 @@ def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
     gold = data.scores["instruction"][contexts]
     gap = gold[:, :, None] - gold[:, None, :]
     log_p = log_expit(np.stack([3.0 * gap, -3.0 * gap], axis=-1))
-    monkeypatch.setattr(real_judge.ask_model, "answers", lambda *a, **k: (contexts, log_p))
+    monkeypatch.setattr(ask_model, "answers", lambda *a, **k: (contexts, log_p))
     shown = re.sub(r"<[^>]+>", " ", outcomes.llmbar())
     assert (
         len(
