@@ -1,4 +1,4 @@
-"""What every kind of run is told, and what all of them share."""
+"""Settings of a run, and the helpers that all runs share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from poe.arrays import Floats
 from reproduction.targets import Target
 from reproduction.twins import labels
 
-SURE = 2.0  # errors from which on a number is told from another
+SURE = 2.0  # standard errors beyond which a difference counts
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

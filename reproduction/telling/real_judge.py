@@ -47,7 +47,7 @@ def cost_of_a_thousand(name: str, *, quiet: bool = False) -> dict[str, float]:
 
 
 def hours(*, words: int | None = None, calls: int = 3000) -> float:
-    """So many calls about texts that share nothing: LLMBar's, or texts of so many words."""
+    """Hours for calls about unrelated texts, of `words` words or by default of LLMBar's length."""
     took = cost_of_a_thousand("llmbar-poe", quiet=True)
     tokens = took["tokens"] / 1000.0
     # Two texts, four tokens for three words, and the question.
