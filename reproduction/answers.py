@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from judging.machine import data_dir
-from poe.arrays import Floats
+from poe.arrays import Floats, Indices
 from reproduction.llmbar_texts import load
+from reproduction.twins import Twin
 
 CONTEXT = ["attribute", "context"]
 PLACES = [*CONTEXT, "first", "second"]
@@ -111,3 +112,40 @@ def answers(
     where = (place, rows["first"]) if single else (place, rows["first"], rows["second"])
     grid[where] = log_p
     return contexts.tolist(), grid
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Twin):
+    """A judge whose answers were recorded: p (C, N, N), row shown first.
+
+    It stands where a twin would. Neither taste nor noise is drawn: it is the same in every draw.
+    One model has many, by prompt and contexts, so each is equal to itself alone.
+    """
+
+    rho: float = 1.0
+    sharpness: float = 1.0
+    noise: float = 0.0
+    bias: float = 0.0
+    p: Any = None
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def answer(self, gold: Floats, rng: np.random.Generator, *, draws: int | None = None) -> Any:
+        """The recorded answers."""
+        repeated = () if draws is None else (draws,)
+        return _Recorded(np.broadcast_to(self.p, (*repeated, *self.p.shape)))
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """(draws, C, N, N) recorded answers, asked as a `SimulatedJudge` is."""
+
+    p: Floats
+
+    def matrix(self) -> Floats:
+        return self.p
+
+    def answer(self, pairs: Indices) -> Floats:
+        n = self.p.shape[-1]
+        cell = pairs[..., 0] * n + pairs[..., 1]
+        return np.take_along_axis(self.p.reshape(*self.p.shape[:-2], n * n), cell, -1)

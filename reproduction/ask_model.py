@@ -62,32 +62,10 @@ from reproduction.to_ask import (
     together,
 )
 
-__all__ = [
-    "ASKED",
-    "CONTEXT",
-    "DIALOGUE",
-    "MODELS",
-    "NAME",
-    "PLACES",
-    "QWEN",
-    "QWEN_RUNS",
-    "RUNS",
-    "SMOLLM2",
-    "SUMMARY",
-    "Model",
-    "Place",
-    "Run",
-    "about",
-    "answers",
-    "chosen",
-    "digest",
-    "folder",
-    "in_order",
-    "kept",
-    "load",
-    "parts_of",
-    "together",
-]
+# What was kept and what is asked, found here too.
+__all__ = ["ASKED", "CONTEXT", "DIALOGUE", "MODELS", "NAME", "PLACES", "QWEN", "QWEN_RUNS", "RUNS"]
+__all__ += ["SMOLLM2", "SUMMARY", "Model", "Place", "Run", "about", "answers", "chosen", "digest"]
+__all__ += ["folder", "in_order", "kept", "load", "parts_of", "together"]
 NAME = SMOLLM2.name
 DIGITS = 4  # of log-probabilities that are kept: a probability to a ten-thousandth
 

@@ -5,8 +5,8 @@
     python -m reproduction.away unpack FILE STORE OUT...            here again
     python -m reproduction.away keep STORE OUT...                   into data/measured
 
-What travels are the weights of the judge "qwen" and a file of token ids, each prompt as what it
-adds to the one before it; what comes back are numbers. There the weights are multiplied out to
+What travels are the weights of the judge "qwen" and a file of token ids; what comes back are
+numbers. There the weights are multiplied out to
 bfloat16 (the last layer's to float32), and prompts go through the package's own engine
 (`judging.judges.transformers`), which computes once what they share. Parts are answered in the
 order of `to_ask.GPU_RUNS`, so that every stop is useful. One process leaves an H100 idle half of
@@ -23,7 +23,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,13 +33,11 @@ import numpy as np
 from judging.errors import JudgeError
 from judging.judges.local import chunked
 from judging.question import Answer, Question
-from poe.arrays import Floats, Indices
+from poe.arrays import Indices
 
 ROW = 4096  # tokens in a row of branches
 TOGETHER = 1024  # questions in a part, as `TransformersJudge` has them
-FLUSH = 10.0  # seconds between two writings of what was answered
-PACKED = ("common", "rest", "ids", "labels")
-PER_PROMPT = ("log_p", "computed", "seconds", "at")  # what comes back
+PER_PROMPT = ("log_p", "computed", "seconds")  # what comes back, beside when
 
 # The questions, as token ids ---------------------------------------------------------------------
 
@@ -90,28 +87,18 @@ def pack(file: Path) -> None:
         labels = np.array([one.target.labels for one in ready], dtype=np.intp)
         parts.append(Part(run, [one.ids for one in ready], labels))
         print(run, len(some), flush=True)
-    config = writer.known.config.to_dict()
-    arrays = {f"{k}-{name}": x for k, one in enumerate(parts) for name, x in _packed(one).items()}
+    write(file, parts, writer.known.config.to_dict())
+
+
+def write(file: Path, parts: Sequence[Part], config: dict[str, Any]) -> None:
+    """Write parts down; what prompts have in common lies so near that compression finds it."""
     about = {"runs": [one.run for one in parts], "config": config}
-    np.savez_compressed(file, about=np.array(json.dumps(about, default=str)), **arrays)
-
-
-def _packed(part: Part) -> dict[str, Any]:
-    """Each prompt as how many ids it has in common with the one before it, and the others."""
-    common: list[int] = [0]
-    rests = [part.ids[0]]
-    for before, ids in pairwise(part.ids):
-        pairs = enumerate(zip(before, ids, strict=False))
-        same = next((k for k, (a, b) in pairs if a != b), min(len(before), len(ids)))
-        common.append(same)
-        rests.append(ids[same:])
-    lengths = np.array([len(rest) for rest in rests], dtype=np.int32)
-    return {
-        "common": np.array(common, dtype=np.int32),
-        "rest": lengths,
-        "ids": np.concatenate([np.array(rest, dtype=np.int32) for rest in rests]),
-        "labels": part.labels,
-    }
+    arrays = {"about": np.array(json.dumps(about, default=str))}
+    for k, part in enumerate(parts):
+        arrays[f"{k}-ids"] = np.concatenate([np.array(ids, dtype=np.int32) for ids in part.ids])
+        arrays[f"{k}-ends"] = np.cumsum([len(ids) for ids in part.ids])
+        arrays[f"{k}-labels"] = part.labels
+    np.savez_compressed(file, **arrays)
 
 
 class Packed:
@@ -124,15 +111,8 @@ class Packed:
 
     def part(self, k: int) -> Part:
         """One of them."""
-        common, rest, ids, labels = (self.arrays[f"{k}-{name}"] for name in PACKED)
-        before: list[int] = []
-        prompts, at = [], 0
-        words = ids.tolist()
-        for same, more in zip(common.tolist(), rest.tolist(), strict=True):
-            before = before[:same] + words[at : at + more]
-            at += more
-            prompts.append(before)
-        return Part(self.runs[k], prompts, labels)
+        ids, ends, labels = (self.arrays[f"{k}-{name}"] for name in ("ids", "ends", "labels"))
+        return Part(self.runs[k], [one.tolist() for one in np.split(ids, ends[:-1])], labels)
 
 
 # The answers, there ------------------------------------------------------------------------------
@@ -210,35 +190,26 @@ def loaded(config: dict[str, Any], gguf: Path | None) -> Any:
     return Loaded(model, tokenizer, "qwen", "", device, "bfloat16")
 
 
-def _ready(part: Part) -> list[Any]:
-    """A part's prompts as the engine takes them."""
-    from judging.judges.transformers.engine import Ready
-    from judging.judges.writer import Target
-
-    pairs = zip(part.ids, part.labels.tolist(), strict=True)
-    return [Ready(k, ids, Target((), tuple(labels))) for k, (ids, labels) in enumerate(pairs)]
-
-
 def answer(
     packed: Packed, model: Any, out: Path, *, until: float, turn: str = "1/1", row: int = ROW
 ) -> None:
-    """Answer parts one after the other, and write what there is every few seconds.
+    """Answer parts one after the other, each into a file of its own, named by its number.
 
     until : of `time.monotonic`; no part is begun after it. turn : "2/4", every fourth part from
     the second on.
     """
-    from judging.judges.transformers.engine import Engine
+    from judging.judges.transformers.engine import Engine, Ready
+    from judging.judges.writer import Target
 
     engine = Engine(model, share=True, batch_tokens=None, row_tokens=row)
-    done: dict[str, dict[str, Any]] = {}
-    written = began = time.monotonic()
-    tokens = answered = 0
+    began, tokens, answered = time.monotonic(), 0.0, 0
     first, step = map(int, turn.split("/"))
     for k in range(first - 1, len(packed.runs), step):
         if time.monotonic() > until:
             break
-        run, part = packed.runs[k], packed.part(k)
-        ready = _ready(part)
+        part = packed.part(k)
+        targets = [Target((), tuple(labels)) for labels in part.labels.tolist()]
+        ready = [Ready(i, *of) for i, of in enumerate(zip(part.ids, targets, strict=True))]
         log_p = np.full(part.labels.shape, np.nan, dtype=np.float32)
         computed, seconds = np.zeros((2, len(ready)), dtype=np.float32)
         clock = time.perf_counter()
@@ -247,26 +218,14 @@ def answer(
             for i, values, share in group:
                 log_p[i], computed[i], seconds[i] = values, share, rate * share
             clock = time.perf_counter()
-        new: dict[str, Any] = {
-            "log_p": log_p,
-            "computed": computed,
-            "seconds": seconds,
-            "at": np.array(time.time()),
-        }
-        done.setdefault(run, {}).update({f"{k}-{name}": x for name, x in new.items()})
-        tokens, answered = tokens + computed.sum(), answered + len(ready)
-        last = run not in packed.runs[k + step : k + step + 1]
-        if last or time.monotonic() - written > FLUSH:
-            np.savez(out / f"{run}.npz", **done[run])
-            written = time.monotonic()
-            took = written - began
-            print(
-                f"{took:6.1f} s  part {k + 1} of {len(packed.runs)}, {run}: {answered} answers, "
-                f"{tokens:.0f} tokens, {answered / took:.0f} and {tokens / took:.0f} a second",
-                flush=True,
-            )
-    if done:
-        np.savez(out / f"{run}.npz", **done[run])
+        np.savez(out / f"{k}.npz", log_p=log_p, computed=computed, seconds=seconds, at=time.time())
+        tokens, answered = tokens + float(computed.sum()), answered + len(ready)
+        took = time.monotonic() - began
+        print(
+            f"{took:6.1f} s  part {k + 1} of {len(packed.runs)}, {part.run}: {answered} answers, "
+            f"{tokens:.0f} tokens, {answered / took:.0f} and {tokens / took:.0f} a second",
+            flush=True,
+        )
 
 
 def machine(out: Path) -> dict[str, str]:
@@ -294,22 +253,23 @@ def unpack(file: Path, store: Path, *outs: Path) -> None:
     Raises JudgeError where a question of the file is not the one that stands there in this clone.
     """
     from judging.store import Store
-    from judging.store.rows import judge_row
+    from judging.store.rows import judge_row, row_of
 
     packed, writer = Packed(file), judge(device="cpu")
-    found: dict[str, Any] = {}
-    for path in (path for out in outs for path in sorted(out.glob("*.npz"))):
-        with np.load(path) as arrays:
-            found |= dict(arrays)
     specification, rows = judge_row(writer.specification), list[dict[str, Any]]()
+    found = {int(path.stem): path for out in outs for path in out.glob("*.npz")}
     for k, (run, some) in enumerate(questions()):
-        if f"{k}-log_p" not in found:
+        if k not in found:
             continue
         part = packed.part(k)
         if len(some) != len(part.ids) or writer.prepare(some[-1:])[0].ids != part.ids[-1]:
             raise JudgeError(f"part {k} of {file}, {run}, has other questions than this clone")
-        log_p, computed, seconds, at = (found[f"{k}-{name}"] for name in PER_PROMPT)
-        rows += _rows(some, part, log_p, computed, seconds, float(at), specification)
+        with np.load(found[k]) as told:
+            of = zip(part.ids, *(told[name].tolist() for name in PER_PROMPT), strict=True)
+            at = float(told["at"])
+        for question, (ids, log_p, computed, seconds) in zip(some, of, strict=True):
+            one = Answer(tuple(log_p), len(ids), computed, seconds)
+            rows.append(row_of(specification, question, one) | {"at": at})
     with Store(store) as answers:
         answers.add(rows)
 
@@ -321,23 +281,6 @@ def keep(store: Path, *outs: Path) -> None:
 
     machines = [json.loads((out / "machine.json").read_text("utf-8")) for out in outs]
     keep_apart(store, GPU_RUNS, machines=machines)
-
-
-def _rows(
-    some: Sequence[Question],
-    part: Part,
-    log_p: Floats,
-    computed: Floats,
-    seconds: Floats,
-    at: float,
-    specification: dict[str, str],
-) -> Iterator[dict[str, Any]]:
-    from judging.store.rows import row_of
-
-    for i, question in enumerate(some):
-        values = tuple(map(float, log_p[i]))
-        one = Answer(values, len(part.ids[i]), float(computed[i]), float(seconds[i]))
-        yield row_of(specification, question, one) | {"at": at}
 
 
 def main(verb: str, *rest: str) -> None:

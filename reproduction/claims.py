@@ -2,9 +2,9 @@
 
 A claim is a sentence of a paper that asserts something checkable, in our own words, with the number
 that decides and the limits within which the claim holds (data/claims.toml). The number is one
-expression, its recipe, on the printed cells, on ours where twins or a measured judge made them, or
-on what language models answered in others' experiments. Where numbers are missing that could turn
-the answer, the claim cannot be checked.
+expression, its recipe, on the printed cells, on ours where twins made them, or on what language
+models answered, to us or to others. Where numbers are missing that could turn the answer, the claim
+cannot be checked.
 
 The number's error is its standard deviation when every cell moves by its own: a printed cell by
 its rounding, ours by the standard error stored beside it, of which the part that a judge's cells
@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from judging.machine import data_dir
-from reproduction.ask_model import NAME as MODEL
+from reproduction.answers import SMOLLM2
 from reproduction.published import NAMES, TEXTS, load
 from reproduction.results import read, stored
 from reproduction.settings import SURE
@@ -105,9 +105,8 @@ class Claim:
         return tuple(self.without) if evidence == "simulated" else ()
 
     def limits(self, evidence: str = "published") -> dict[str, float]:
-        """Between which numbers the claim holds; a count of judges falls with their number."""
-        alone = self.judges > 1 and evidence == "measured" and _one_model(self.targets)
-        share = 1.0 / self.judges if alone else 1.0
+        """Between which numbers the claim holds; of a count of judges one model is its share."""
+        share = 1.0 / self.judges if evidence == "measured" else 1.0
         return {"at least": share * self.at_least, "at most": share * self.at_most}
 
     def verdict(self, number: Number, evidence: str = "published") -> str:
@@ -370,7 +369,7 @@ def _cells(paper: str, table: str, *, evidence: str) -> pd.DataFrame | None:
     cells["error"] = 10.0 ** -cells["decimals"] / np.sqrt(12.0)
     if evidence == "published":
         return cells
-    if evidence == "measured" and _one_model([f"{paper}/{table}"]):
+    if evidence == "measured":
         return _measured(cells, f"{paper}/{table}")
     ours = read(f"{PREFIXES[paper]}{table}")
     if ours is None or evidence not in set(ours["kind"]):
@@ -412,12 +411,6 @@ def _recorded(target: str) -> pd.DataFrame | None:
     return rows.assign(dataset=dataset, attribute=attribute, table=table, printed=True)
 
 
-def _one_model(targets: list[str]) -> bool:
-    """Whether only SmolLM2 was measured for these: no store stood for a judge of theirs."""
-    tables = [read(f"{PREFIXES[paper]}{name}") for paper, name in (t.split("/") for t in targets)]
-    return not any(table is not None and "measured" in set(table["kind"]) for table in tables)
-
-
 def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     """What SmolLM2 says in the place of a table's judges: the cells of one of them, filled.
 
@@ -433,7 +426,7 @@ def _measured(cells: pd.DataFrame, target: str) -> pd.DataFrame | None:
     one = cells[cells["system"] == cells["system"].iloc[0]].drop(columns=["number", "error"])
     one = one.merge(ours, "left", on=keys, validate="many_to_one")
     # Part of a table is no table: what a claim counts would be too few.
-    return None if one["number"].isna().any() else one.assign(system=MODEL, printed=True)
+    return None if one["number"].isna().any() else one.assign(system=SMOLLM2.name, printed=True)
 
 
 def panels_of(targets: list[str], evidence: str) -> list[pd.DataFrame]:

@@ -23,7 +23,6 @@ from reproduction import claims as papers_claims
 from reproduction import results, run, verdicts
 from reproduction.run import Made, is_fresh, make
 from reproduction.settings import Settings
-from reproduction.stored_judge import stored
 from reproduction.targets import ALIASES, TARGETS, Target, find
 from reproduction.telling import power
 
@@ -45,18 +44,6 @@ def reproduce(
         typer.Option(
             help="Write the results into this folder: by default data/results of the clone, or, "
             "without a clone, results/ where you are."
-        ),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(help="Let the judge of this judgement store take the place of a twin."),
-    ] = None,
-    system: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="JUDGE",
-            help="The judge of the papers that the store's judge stands for.",
         ),
     ] = None,
     workers: Annotated[
@@ -88,15 +75,14 @@ def reproduce(
         out = Path("results")
         out.mkdir(exist_ok=True)
         print(f"without a clone, results go into {out.resolve()} (--out names another folder)")
-    answers = stored(store, system=system) if store else None
-    settings = Settings(draws=draws, seed=seed, workers=workers, full=full, store=answers)
+    settings = Settings(draws=draws, seed=seed, workers=workers, full=full)
     if check:
         return _compare(chosen, settings)
     invoked = f"judging reproduce {name}" + (" --full" if full else "")
     if len(chosen) == 1:
         made = _made(chosen[0], settings, out, invoked)
         print(report(chosen[0], made.table))
-        _say(chosen[0], settings, made)
+        _say(chosen[0], made)
         return 0
     return _several(chosen, settings, out, invoked)
 
@@ -132,7 +118,6 @@ def _chosen(name: str) -> list[Target]:
 
 def _made(target: Target, settings: Settings, out: Path | None, invoked: str) -> Made:
     settings = settings.of(target)
-    run.check(settings)  # before a bar is drawn
     with tqdm(desc=target.name, disable=None) as bar:  # on a terminal only
 
         def moved(done: int, total: int) -> None:
@@ -151,11 +136,11 @@ def _several(chosen: list[Target], settings: Settings, out: Path | None, invoked
         for target in waiting:
             try:
                 made = _made(target, settings, out, invoked)
-            except (JudgeError, DatasetError) as error:  # a store may have a part in other targets
+            except (JudgeError, DatasetError) as error:
                 refused.append(target.name)
                 print(f"{target.name}: not made: {error}")
             else:
-                _say(target, settings, made)
+                _say(target, made)
 
     try:
         _, cost = run.timed(work, invoked=invoked, workers=settings.workers)
@@ -203,26 +188,14 @@ def _difference(name: str, made: Path) -> str:
     return said if rows else ""
 
 
-def _say(target: Target, settings: Settings, made: Made) -> None:
-    lines = []
-    if settings.store:
-        kinds = made.table["kind"].value_counts()
-        lines.append("rows by kind: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
-    if made.lacking:
-        lines.append("these stay simulated, because the store lacks answers:")
-        lines += made.lacking
-    lines.append(f"{made.run.seconds:.0f} s; written to {made.path}")
-    print("\n".join(f"{target.name}: {line}" for line in lines))
+def _say(target: Target, made: Made) -> None:
+    print(f"{target.name}: {made.run.seconds:.0f} s; written to {made.path}")
 
 
 def listing() -> str:
-    """All targets, a line per target; a star marks those in which a store's judge can take part."""
-    lines = [
-        f"{t.name:24} {t.inputs + ('*' if t.takes_store else ''):11} {t.paper}: {t.what}"
-        for t in TARGETS.values()
-    ]
+    """All targets, a line per target."""
+    lines = [f"{t.name:24} {t.inputs:10} {t.paper}: {t.what}" for t in TARGETS.values()]
     lines += [f"{name:24} the same as {other}" for name, other in ALIASES.items()]
-    lines.append("* measured where --store names a judgement store with the answers (judging ask)")
     return "\n".join(lines)
 
 

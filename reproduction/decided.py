@@ -24,7 +24,7 @@ from reproduction.baselines.likelihood import likelihood_ranking
 from reproduction.published import all_tables, load
 from reproduction.settings import Settings, bootstrap_se, cell, point
 from reproduction.small import per_context
-from reproduction.twins import Twin, calibration_cells, labels, stream
+from reproduction.twins import Twin, calibration_cells, labels, stream, twin_of, twins
 
 PAPER = "comparative_assessment"
 JUDGES = ("FlanT5-3B", "FlanT5-11B", "Llama2-7B", "Llama2-13B")
@@ -78,7 +78,6 @@ def table(settings: Settings) -> pd.DataFrame:
             if metric == "spearman"
             else np.nan,
             role="calibrated" if _experiment(row) in _used() else "seen",
-            kind=settings.kind(judge),
             dataset=judge.dataset,
         )
         rows.append(about)
@@ -90,7 +89,7 @@ def _all_decided(
 ) -> Iterator[tuple[pd.Series, Twin, Decisions]]:
     """Printed cells, the judge of each under that paper's prompts, and what it decides."""
     rows = [row for _, row in printed.iterrows()]
-    judges = [settings.judge_of(row).of_earlier_paper() for row in rows]
+    judges = [twin_of(row).of_earlier_paper() for row in rows]
     tasks = [(judge, settings.seed, settings.draws) for judge in judges]
     decisions = settings.map(lambda task: decided(*task), tasks, known=_KNOWN)
     return zip(rows, judges, [decisions[task] for task in tasks], strict=True)
@@ -150,7 +149,7 @@ def consistency(settings: Settings) -> pd.DataFrame:
 
     FlanT5-3B, coherence; n of the sixteen drawn at random in each context and draw.
     """
-    judge = settings.judge("summeval", "FlanT5-3B", "coherence").of_earlier_paper()
+    judge = twins("summeval")["FlanT5-3B", "coherence"].of_earlier_paper()
     gold = labels("summeval").scores["coherence"]
     printed = load("table8", paper=PAPER)
     values: dict[str, list[float]] = {id_: [] for id_ in printed["id"]}
@@ -162,9 +161,8 @@ def consistency(settings: Settings) -> pd.DataFrame:
             chosen = np.sort(rng.permuted(np.tile(np.arange(16), (len(gold), 1)), axis=1)[:, :n])
             theirs = margin(won) if row["method"] == "final" else gold
             values[row["id"]].append(100.0 * _same_order(won, theirs, chosen))
-    kind = settings.kind(judge)
     rows = [
-        cell(row, np.array(values[row["id"]]), role="seen", kind=kind, dataset="summeval")
+        cell(row, np.array(values[row["id"]]), role="seen", dataset="summeval")
         for _, row in printed.iterrows()
     ]
     return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
@@ -199,7 +197,6 @@ def likeliest(settings: Settings) -> pd.DataFrame:
             boot_se=100.0 * bootstrap_se(each),
             run_sd=_run_sd(row, decisions, "standard"),
             role="seen",
-            kind=settings.kind(judge),
             dataset="summeval",
         )
         source = about.pop("labels")
@@ -236,7 +233,7 @@ def curve(settings: Settings) -> pd.DataFrame:
     """Win-ratio against the number of calls, three ways to choose them, debiased or not."""
     (panel,) = settings.target.panels
     system, dataset, attribute = panel
-    judge = settings.judge(dataset, system, attribute).of_earlier_paper()
+    judge = twins(dataset)[system, attribute].of_earlier_paper()
     gold = labels(dataset).scores[attribute]
     contexts, n = gold.shape
     rows = np.arange(contexts)[:, None]

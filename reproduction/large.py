@@ -28,14 +28,23 @@ from poe.resistance import component_of
 from poe.scores import add_prior, average_probability, win_ratio
 from reproduction.published import load
 from reproduction.settings import Calls, Settings, cell, point, run_variance, spread
-from reproduction.stored_judge import POOL
-from reproduction.twins import Asker, Twin, calibration_cells, labels, perceived, stream
+from reproduction.twins import (
+    Asker,
+    Twin,
+    calibration_cells,
+    labels,
+    perceived,
+    stream,
+    twin_of,
+    twins,
+)
 
 METHODS = ("win-ratio", "BT", "PoE-g-hard", "avg-prob", "PoE-BT", "PoE-g")
 SOFT = ("avg-prob", "PoE-BT")
 RESAMPLES = 100
 PAPER_DRAWS = 20
 TASTES = 4000  # of the control variate
+POOL = 200_000  # calls
 
 # Pairs ---------------------------------------------------------------------------------------
 
@@ -150,7 +159,7 @@ def draw_scores(job: Job, number: int) -> dict[str, Floats]:
         calls.count,
         answer,
         design,
-        known=pool(len(gold), calls.seed, number) if judge.pool is None else judge.pool,
+        known=pool(len(gold), calls.seed, number),
         rule=calls.rule,
     )
     return scores(c, methods, bias=bias)
@@ -172,7 +181,7 @@ def table(settings: Settings) -> pd.DataFrame:
     printed = load("table3")
 
     def job(row: pd.Series, times: int) -> Job:
-        return symmetric(settings.judge_of(row), 2 * times, SOFT, settings.seed)
+        return symmetric(twin_of(row), 2 * times, SOFT, settings.seed)
 
     jobs = [job(row, int(row["k"].removesuffix("N"))) for _, row in printed.iterrows()]
     results = repeated(jobs, settings)
@@ -189,14 +198,13 @@ def table(settings: Settings) -> pd.DataFrame:
     alike = [printed[name] for name in ("dataset", "k", "method")]
     pooled = pd.Series(variances, printed.index).groupby(alike).transform("mean")
     errors = settings.map(text_errors, jobs)
-    twins = [judge for judge, *_ in jobs if settings.kind(judge) == "simulated"]
     perceived_by = settings.map(
-        lambda one: perception(one, settings.large_draws, settings.seed), twins
+        lambda one: perception(one, settings.large_draws, settings.seed), [job[0] for job in jobs]
     )
     rows = []
     for one, (place, row) in zip(jobs, printed.iterrows(), strict=True):
         judge, method = one[0], row["method"]
-        own, (shift, error) = perceived_by.get(judge, (0.0, (0.0, 0.0)))
+        own, (shift, error) = perceived_by[judge]
         about = cell(
             row,
             results[one][method].mean(axis=0) - own + shift,
@@ -204,7 +212,6 @@ def table(settings: Settings) -> pd.DataFrame:
             boot_se=errors[one][method],
             run_sd=np.sqrt(max(pooled[place], 0.0)),
             role="calibrated" if row["id"] in calibration_cells() else "seen",
-            kind=settings.kind(judge),
             dataset=judge.dataset,
             place=True,
         )
@@ -290,7 +297,7 @@ def curve(settings: Settings) -> pd.DataFrame:
     """An efficiency curve; the target's `designs` say which calls and which bias."""
     (panel,) = settings.target.panels
     system, dataset, attribute = panel
-    judge = settings.judge(dataset, system, attribute)
+    judge = twins(dataset)[system, attribute]
     options = settings.target.options
     times, designs = DESIGNS[options.get("designs", "symmetric")]
     n = labels(dataset).n_candidates

@@ -26,8 +26,8 @@ from poe.arrays import Floats, Indices
 from poe.experts import BradleyTerry, Gaussian
 from poe.scores import average_probability, win_ratio
 from poe.stack import Stack
-from reproduction import ask_model
-from reproduction.answers import KNOWN, WORDINGS
+from reproduction import answers as kept
+from reproduction.answers import KNOWN, WORDINGS, Measured
 from reproduction.baselines.papers import expected_score
 from reproduction.settings import Calls, Settings, bootstrap_se, by_context, shared_errors, spread
 from reproduction.small import (
@@ -41,7 +41,6 @@ from reproduction.small import (
     per_context,
     single_answers,
 )
-from reproduction.stored_judge import Measured
 from reproduction.twins import ATTRIBUTES, labels, symmetric_stack
 
 DATASETS = ("topicalchat", "summeval")
@@ -117,7 +116,7 @@ def asked(
     """What a model (of `answers.KNOWN`) answered, None where it was not asked."""
     model = KNOWN[which]
     try:
-        contexts, log_p = ask_model.answers(dataset, attribute, template, model)
+        contexts, log_p = kept.answers(dataset, attribute, template, model)
     except LookupError:
         return None
     gold = labels(dataset).scores[attribute][contexts]
@@ -393,22 +392,26 @@ def absolute(settings: Settings) -> pd.DataFrame:
     return _table(settings, absolute_of, ("method",), part=_with_scores)
 
 
+def _marks(one: Asked) -> Floats:
+    """(C, N, 5) log-probabilities of the digits from 1 to 5 for each text alone, NaN without."""
+    marks, alone = np.full((*one.gold.shape, 5), np.nan), _asked_alike(one, "g-eval")
+    for row, c in enumerate(one.contexts):
+        if alone and c in alone.contexts:
+            marks[row] = alone.log_p[alone.contexts.index(c)]
+    return marks
+
+
 def _with_scores(one: Asked) -> Asked | None:
     """The contexts whose texts were scored as well."""
-    alone = _asked_alike(one, "g-eval")
-    known = [k for k, c in enumerate(one.contexts) if alone and c in alone.contexts]
+    known = np.flatnonzero(~np.isnan(_marks(one)).any(axis=(1, 2)))
     contexts = tuple(one.contexts[k] for k in known)
     of = replace(one, contexts=contexts, log_p=one.log_p[known], gold=one.gold[known])
-    return of if known else None
+    return of if len(known) else None
 
 
 def absolute_of(one: Asked) -> Found:
     """The numbers of `absolute` in each context, NaN where there are no scores."""
-    marks = np.full((*one.gold.shape, 5), np.nan)
-    alone = _asked_alike(one, "g-eval")
-    for row, c in enumerate(one.contexts):
-        if alone and c in alone.contexts:
-            marks[row] = np.exp(alone.log_p[alone.contexts.index(c)])
+    marks = np.exp(_marks(one))
     scored = np.asarray(~np.isnan(marks).any(axis=(1, 2)))
     share = np.where(scored[:, None, None], marks, 0.2)
     share = share / share.sum(axis=-1, keepdims=True)
@@ -428,11 +431,9 @@ def absolute_of(one: Asked) -> Found:
 
 def with_marks(one: Asked) -> tuple[Asked, Floats] | None:
     """The contexts whose texts were scored as well, and their expected marks (C, N)."""
-    part, alone = _with_scores(one), _asked_alike(one, "g-eval")
-    if part is None or alone is None:
+    if (part := _with_scores(one)) is None:
         return None
-    log_p = alone.log_p[[alone.contexts.index(context) for context in part.contexts]]
-    return part, expected_score(np.exp(log_p), np.arange(1.0, 6.0)).scores
+    return part, expected_score(np.exp(_marks(part)), np.arange(1.0, 6.0)).scores
 
 
 def calibration(settings: Settings) -> pd.DataFrame:

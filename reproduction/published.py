@@ -1,6 +1,6 @@
 """The numbers printed in the papers, as they were printed.
 
-One CSV file a table lies in data/published/; its README.md defines the columns
+One CSV file a paper lies in data/published/; its README.md defines the columns
 and the metric of each table and lists the slips found in the tables.
 """
 
@@ -52,18 +52,13 @@ def load(table: str | int, *, paper: str = "poe_v2") -> pd.DataFrame:
     if name not in PAPERS.get(paper, ()):
         known = "; ".join(f"{paper}: {', '.join(tables)}" for paper, tables in PAPERS.items())
         raise ValueError(f"no table of numbers {table!r} in {paper!r}; there are {known}")
-    frame = _csv(f"{paper}_{name}")
-    return frame.assign(
-        number=pd.to_numeric(frame["value"]),
-        sd_number=pd.to_numeric(frame["sd"]),
-        decimals=frame["value"].str.partition(".")[2].str.len(),
-        unit=frame["metric"].map(UNITS),
-    )
+    cells = _cells(paper)
+    return cells[cells["table"] == name].reset_index(drop=True)
 
 
 def all_tables(*, paper: str = "poe_v2") -> pd.DataFrame:
     """Every cell of every table of a paper, in the order of `PAPERS`; columns as in `load`."""
-    return pd.concat([load(table, paper=paper) for table in PAPERS[paper]], ignore_index=True)
+    return _cells(paper).copy()
 
 
 def text() -> pd.DataFrame:
@@ -85,11 +80,20 @@ def number(cell: str) -> float:
 @cache
 def _values() -> dict[str, str]:
     values: dict[str, str] = {}
-    for path in sorted((data_dir() / "published").glob("*.csv")):
-        frame = _csv(path.stem)
-        if {"id", "value"} <= set(frame.columns):
-            values.update(zip(frame["id"], frame["value"], strict=True))
+    for name in (*PAPERS, "poe_v2_text"):
+        values.update(zip(_csv(name)["id"], _csv(name)["value"], strict=True))
     return values
+
+
+@cache
+def _cells(paper: str) -> pd.DataFrame:
+    frame = _csv(paper)
+    return frame.assign(
+        number=pd.to_numeric(frame["value"]),
+        sd_number=pd.to_numeric(frame["sd"]),
+        decimals=frame["value"].str.partition(".")[2].str.len(),
+        unit=frame["metric"].map(UNITS),
+    )
 
 
 @cache

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from poe.arrays import Floats
+from reproduction.answers import Measured
 from reproduction.measured_tables import (
     CALLS,
     DATASETS,
@@ -33,7 +34,6 @@ from reproduction.measured_tables import (
 )
 from reproduction.settings import SURE, Calls, Settings
 from reproduction.small import METHODS, answers, correlations, few_and_all
-from reproduction.stored_judge import Measured
 
 SOFT = ("PoE-BT", "PoE-g")
 BASELINES = "v2-baselines-11-of-14"

@@ -63,6 +63,11 @@ def stored(name: str, **wanted: object) -> pd.DataFrame:
     table = read(name)
     if table is None:
         raise LookupError(f"no result {name} is stored; `judging reproduce {name}` makes it")
+    return where(table, **wanted)
+
+
+def where(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
+    """Rows of a table that have these values in their columns."""
     for column, value in wanted.items():
         table = table[table[column] == value]
     return table

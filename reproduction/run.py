@@ -23,7 +23,6 @@ import pandas as pd
 import scipy
 
 import poe
-from judging.errors import JudgeError
 from reproduction import answers, results
 from reproduction.results import read as read
 from reproduction.settings import Settings
@@ -35,17 +34,10 @@ CODE = ("poe", "judging", "reproduction", "studies")
 # What tells of results, or names what is in other files, and makes none.
 APART = (
     *("poe/__init__.py", "judging/__init__.py", "judging/__main__.py", "judging/practice/"),
-    *(
-        f"reproduction/{name}"
-        for name in (
-            *("telling/", "ask_model.py", "to_ask.py"),
-            *("claims.py", "cli.py", "verdicts.py"),
-        )
-    ),
-    *(
-        f"studies/{name}.py"
-        for name in ("predictions", "predict_more", "outcomes", "margin_figure")
-    ),
+    *("reproduction/telling/", "reproduction/ask_model.py", "reproduction/to_ask.py"),
+    *("reproduction/claims.py", "reproduction/cli.py", "reproduction/verdicts.py"),
+    *("studies/predictions.py", "studies/predict_more.py", "studies/outcomes.py"),
+    "studies/margin_figure.py",
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 
@@ -113,8 +105,6 @@ def answers_read(target: Target) -> str | dict[str, str]:
 def made_with(settings: Settings) -> dict[str, Any]:
     """What else a result has to have been made with to be up to date."""
     known: dict[str, Any] = {"draws": settings.draws, "seed": settings.seed}
-    if settings.store:
-        known |= {"measured": settings.store.system, "answers": settings.store.digest}
     if settings.target.answers:
         known["answers"] = answers_read(settings.target)
     if settings.target.kind in ("skill", "llmbar"):
@@ -166,15 +156,11 @@ def timed(work: Callable[[], Result], *, invoked: str, workers: int) -> tuple[Re
 
 @dataclass(frozen=True)
 class Made:
-    """One target that was made.
-
-    lacking : lines on judges that the store has not in full.
-    """
+    """One target that was made."""
 
     table: pd.DataFrame
     path: Path
     run: Run
-    lacking: list[str]
 
 
 def table(name: str, **options: Any) -> pd.DataFrame:
@@ -182,33 +168,16 @@ def table(name: str, **options: Any) -> pd.DataFrame:
     return TARGETS[name].function(Settings(**options).of(TARGETS[name]))
 
 
-def check(settings: Settings) -> None:
-    """Refuse a store for a target that no judge of yours can take part in."""
-    if settings.store and not settings.target.takes_store:
-        raise JudgeError(
-            f"{settings.target.name} has answers that others recorded, or that are drawn with the "
-            "truth, so no judge of yours can take part in it; `judging reproduce list` marks the "
-            "targets that --store can measure"
-        )
-
-
 def make(settings: Settings, *, out: Path | None = None, invoked: str = "") -> Made:
-    """Run a target and write its result.
-
-    Raises JudgeError, and writes nothing, where a store was given and has no part in the target.
-    """
-    check(settings)
-    target, store = settings.target, settings.store
+    """Run a target and write its result."""
+    target = settings.target
     table, run = timed(
         lambda: target.function(settings),
         invoked=invoked or target.command,
         workers=settings.workers,
     )
-    lacking = store.lacking(settings.asked) if store else []
-    if store and "measured" not in set(table["kind"]):
-        raise JudgeError(_nothing_measured(settings, lacking))
     path = results.write(table, target, describe(table, settings, run), out)
-    return Made(table, path, run, lacking)
+    return Made(table, path, run)
 
 
 def describe(table: pd.DataFrame, settings: Settings, run: Run) -> dict[str, Any]:
@@ -230,13 +199,3 @@ def describe(table: pd.DataFrame, settings: Settings, run: Run) -> dict[str, Any
             **table.attrs.get("versions", {}),
         },
     }
-
-
-def _nothing_measured(settings: Settings, lacking: list[str]) -> str:
-    assert settings.store is not None
-    shown = sorted({f"{system} on {dataset}" for (dataset, system, _), _ in settings.asked})
-    said = (
-        f"{settings.target.name} shows {', '.join(shown)}; {settings.store.path} stands for "
-        f"{settings.store.system}: nothing was measured and nothing was written"
-    )
-    return "\n  ".join([f"{said}; it lacks" if lacking else said, *lacking])

@@ -1,14 +1,14 @@
-"""What every kind of run is told, and what all of them share."""
+"""Settings of a run, and the helpers that all runs share."""
 
 from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from multiprocessing.pool import ThreadPool
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,9 @@ import pandas as pd
 from judging.machine import WASM
 from poe.arrays import Floats
 from reproduction.targets import Target
-from reproduction.twins import Twin, attributes, key_of, labels, twins
+from reproduction.twins import labels
 
-if TYPE_CHECKING:
-    from reproduction.stored_judge import Key, Stored
-
-SURE = 2.0  # errors from which on a number is told from another
+SURE = 2.0  # standard errors beyond which a difference counts
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -32,9 +29,8 @@ class Settings:
     """What to make, and how.
 
     draws : of twins and calls on SummEval and TopicalChat; a fifth of them, as in the papers, on
-    HANNA and CMCQRD. store : answers whose judge takes the place of its twin. full : the papers'
-    sizes where a target uses less by default. progress : called with the steps done and of all.
-    asked : judges that a run looked for, and whether for any pair, to say what a store lacks.
+    HANNA and CMCQRD. full : the papers' sizes where a target uses less by default. progress :
+    called with the steps done and of all.
 
     The numbers depend on the target, the draws and the seed: not on the machine, nor on the number
     of workers.
@@ -45,57 +41,16 @@ class Settings:
     seed: int = 0
     workers: int = 2
     full: bool = False
-    store: Stored | None = None
     progress: Callable[[int, int], None] | None = None
-    asked: set[tuple[Key, bool]] = field(default_factory=set, compare=False)
 
-    def of(self, target: Target, **changed: Any) -> Settings:
-        """These settings for another target, with its share of draws and nothing asked yet."""
-        draws = self.draws // self.target.times * target.times
-        return replace(self, target=target, draws=draws, asked=set(), **changed)
+    def of(self, target: Target) -> Settings:
+        """These settings for another target, with its share of draws."""
+        return replace(self, target=target, draws=self.draws // self.target.times * target.times)
 
     @property
     def large_draws(self) -> int:
         """A fifth, as in the papers: 20 for 100."""
         return max(self.draws // 5, 2)
-
-    @property
-    def judges(self) -> Mapping[Key, Twin]:
-        """The store's judges by (dataset, system, attribute)."""
-        return self.store.judges if self.store else {}
-
-    def judge(self, dataset: str, system: str, attribute: str, *, every: bool = False) -> Twin:
-        """The measured judge of that name, or its twin.
-
-        every : whether it has to answer about any pair; a large set's store may hold a pool only.
-        """
-        key = (dataset, system, attribute)
-        self.asked.add((key, every))
-        given = self.judges.get(key)
-        if given is None or (every and getattr(given, "pool", None) is not None):
-            return twins(dataset)[system, attribute]
-        return given
-
-    def judge_of(self, row: pd.Series, *, every: bool = False) -> Twin:
-        """The judge of a printed cell about one attribute, see `judge`."""
-        key = key_of(row["dataset"])
-        (name,) = attributes(key, row["attribute"])
-        return self.judge(key, row["system"], name, every=every)
-
-    def group(self, dataset: str, system: str, names: Iterable[str]) -> list[Twin]:
-        """One judge an attribute for a mean over them: all measured, or all twins.
-
-        A mean of measured and simulated numbers would be neither.
-        """
-        names = list(names)
-        judges = [self.judge(dataset, system, name) for name in names]
-        if {self.kind(judge) for judge in judges} == {"measured"}:
-            return judges
-        return [twins(dataset)[system, name] for name in names]
-
-    def kind(self, judge: Twin) -> str:
-        """Measured or simulated."""
-        return "measured" if judge in self.judges.values() else "simulated"
 
     def step(self, done: int, total: int) -> None:
         """Tell the progress."""
@@ -238,7 +193,6 @@ def cell(
     values: Floats,
     *,
     role: str,
-    kind: str,
     dataset: str,
     boot_se: float = np.nan,
     run_sd: float | None = None,
@@ -252,7 +206,7 @@ def cell(
     cells of the judge have, of a number added to all draws. boot_se : bootstrap error over contexts
     or texts. run_sd : how far one run of one judge scatters around its twin; by default as far as
     the draws, each a judge of its own: the paper saw one judge.
-    role : what the printed number is to us, one of `twins.ROLES`; kind : of evidence.
+    role : what the printed number is to us, one of `twins.ROLES`.
     """
     value, se = spread(values)
     names = ("id", "system", "k", "method", "selection")
@@ -264,7 +218,7 @@ def cell(
         "boot_se": boot_se,
         "run_sd": float(np.std(values, ddof=1)) if run_sd is None else run_sd,
         "role": role,
-        "kind": kind,
+        "kind": "simulated",
         "labels": labels(dataset).source,
     }
 
@@ -278,7 +232,7 @@ def point(
     values: Floats,
     *,
     bias: str = "none",
-    kind: str | None = None,
+    kind: str = "simulated",
 ) -> dict[str, object]:
     """The row of a curve's point: value, se, low and high (the 95 % band), from its draws."""
     value, se = spread(values)
@@ -296,7 +250,7 @@ def point(
         "se": se,
         "low": value - 1.96 * se,
         "high": value + 1.96 * se,
-        "kind": kind or settings.kind(settings.judge(dataset, system, attribute)),
+        "kind": kind,
         "labels": labels(dataset).source,
         "draws": len(values),
         "seed": settings.seed,

@@ -249,7 +249,7 @@ def table(settings: Settings) -> pd.DataFrame:
     asked: dict[Cell, list[Job]] = {}
     for of in printed["cell"]:
         key = key_of(of.dataset)
-        judges = settings.group(key, of.system, attributes(key, of.attribute))
+        judges = [twins(key)[of.system, name] for name in attributes(key, of.attribute)]
         asked[of] = [(judge, Calls(key, of.calls, of.rule, settings.seed)) for judge in judges]
     wanted = [job for jobs in asked.values() for job in jobs]
     by_job = run_blocks([*wanted, *map(_whole, wanted)], settings)
@@ -276,7 +276,6 @@ def table(settings: Settings) -> pd.DataFrame:
             boot_se=100.0 * bootstrap_se(each),
             run_sd=100.0 * float(np.sqrt(max(variance, 0.0))) / len(jobs),
             role=role(of),
-            kind=settings.kind(jobs[0][0]),
             dataset=key_of(of.dataset),
         )
         rows.append(about | {"k": int(row["k"])})
@@ -361,7 +360,7 @@ def by_attribute(settings: Settings) -> pd.DataFrame:
     data = labels("summeval")
     jobs = {
         (system, "summeval", name, k): (
-            settings.judge("summeval", system, name),
+            twins("summeval")[system, name],
             Calls("summeval", k, seed=settings.seed),
         )
         for system, name, k in product(JUDGES, data.scores, (48, 240))
@@ -370,7 +369,7 @@ def by_attribute(settings: Settings) -> pd.DataFrame:
     rows = []
     for (head, job), method in product(jobs.items(), TABLE1):
         value, se = spread(100.0 * np.nanmean(by_job[job][method, "spearman"], axis=-1))
-        rows.append((*head, method, value, se, settings.kind(job[0])))
+        rows.append((*head, method, value, se, "simulated"))
     columns = ["system", "dataset", "attribute", "k", "method", "value", "se", "kind"]
     table = pd.DataFrame(rows, columns=columns)
     return table.assign(labels=data.source, draws=_drawn(settings), seed=settings.seed)
@@ -401,7 +400,7 @@ def curve(
     """An efficiency curve: one point a number of calls, rule and method. K counts calls."""
     (panel,) = settings.target.panels
     system, dataset, attribute = panel
-    judge = settings.judge(dataset, system, attribute)
+    judge = twins(dataset)[system, attribute]
     counts = settings.target.options.get("counts", COUNTS[dataset])
     every = [Calls(dataset, k, rule, settings.seed) for k, rule in product(counts, rules)]
     by_job = run_blocks([(judge, calls) for calls in every], settings)
@@ -418,7 +417,7 @@ def selection(settings: Settings) -> pd.DataFrame:
     methods = ("avg-prob", "PoE-BT", "PoE-g", "win-ratio")
     points = curve(settings, rules=("symmetric", "greedy"), methods=methods)
     (panel,) = settings.target.panels
-    judge = settings.judge(panel[1], panel[0], panel[2])
+    judge = twins(panel[1])[panel[0], panel[2]]
     few = min(settings.draws, BLOCK)  # each step needs a fit in every context
     rows = [
         point(settings, panel, count, "PoE-BT", "laplace", 100.0 * np.nanmean(each, axis=-1))
@@ -465,10 +464,9 @@ def laplacian_experts(settings: Settings) -> pd.DataFrame:
     gold = labels("summeval").scores
     rows = []
     for done, system in enumerate(JUDGES):
-        judges = settings.group("summeval", system, gold)
         parts: dict[tuple[str, str], list[Floats]] = {}
-        for judge in judges:
-            people = gold[judge.attribute]
+        for attribute, people in gold.items():
+            judge = twins("summeval")[system, attribute]
             calls = Calls("summeval", 48, seed=settings.seed)
             clean = answers(judge, calls, people, seed=[settings.seed, 11], draws=draws)
             wrong = np.random.default_rng([settings.seed, done]).random(clean.p.shape) < TURNED
@@ -480,8 +478,7 @@ def laplacian_experts(settings: Settings) -> pd.DataFrame:
         for (how, name), values in parts.items():
             panel = (system, "summeval", "mean")
             mean = np.mean(values, axis=0)
-            kind = settings.kind(judges[0])
-            row = point(settings, panel, 48, name, "random", mean, bias=how, kind=kind)
+            row = point(settings, panel, 48, name, "random", mean, bias=how)
             rows.append(row | {"panel": "laplacian"})
         settings.step(done + 1, len(JUDGES))
     return pd.DataFrame(rows)
@@ -520,7 +517,7 @@ def joint_moments(settings: Settings) -> pd.DataFrame:
 def _joint(settings: Settings) -> Iterable[tuple[dict[str, object], Floats, Floats]]:
     """Probabilities and score differences of all calls of one judge, a panel after the other."""
     for letter, (system, dataset, attribute) in zip("ab", settings.target.panels, strict=True):
-        judge = settings.judge(dataset, system, attribute)
+        judge = twins(dataset)[system, attribute]
         gold = labels(dataset).scores[attribute]
         p = judge.answer(gold, np.random.default_rng([settings.seed, 9]), draws=1).matrix()[0]
         gap = gold[:, :, None] - gold[:, None, :]
@@ -530,7 +527,7 @@ def _joint(settings: Settings) -> Iterable[tuple[dict[str, object], Floats, Floa
             "system": system,
             "dataset": dataset,
             "attribute": attribute,
-            "kind": settings.kind(judge),
+            "kind": "simulated",
             "labels": labels(dataset).source,
             "draws": 1,
             "seed": settings.seed,

@@ -50,19 +50,14 @@ class Target:
 
     @property
     def inputs(self) -> str:
-        """Kind of evidence where no store is given."""
+        """Kind of evidence."""
         return self.paper if self.paper in ("recorded", "measured") else "simulated"
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """Models, of `ask_model.MODELS`, whose answers in data/measured it reads."""
+        """Models, of `answers.MODELS`, whose answers in data/measured it reads."""
         one = (self.options.get("model", "smollm2"),) if self.inputs == "measured" else ()
         return tuple(self.options.get("answers", one))
-
-    @property
-    def takes_store(self) -> bool:
-        """Whether a measured judge can take the place of this target's twins."""
-        return self.inputs == "simulated" and bool(self.datasets)
 
     @property
     def command(self) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from zlib import crc32
@@ -72,8 +72,7 @@ class Twin:
     item shown first, in poe_v2's prompts. shared : correlation of the errors of a pair's two
     orders, one number for all twins (`judging.simulated`). at_bound : parameters for which the
     printed numbers ask for more than a bound allows. earlier : rho and bias under the prompts of
-    comparative_assessment. pool : (M, 2) the pairs of a large set that it can be asked about; None
-    for any.
+    comparative_assessment.
     """
 
     judge: str
@@ -86,7 +85,6 @@ class Twin:
     shared: float = 0.0
     at_bound: tuple[str, ...] = ()
     earlier: tuple[float, float] | None = None
-    pool: Indices | None = field(default=None, compare=False)
 
     def of_earlier_paper(self) -> Twin:
         """The same judge under the prompts of comparative_assessment."""
@@ -216,6 +214,13 @@ def twins(dataset: str = "summeval") -> dict[tuple[str, str], Twin]:
         if row["dataset"] == dataset
     ]
     return {(twin.judge, twin.attribute): twin for twin in every}
+
+
+def twin_of(row: Any) -> Twin:
+    """The twin of the judge of a printed cell about one attribute."""
+    dataset = key_of(row["dataset"])
+    (attribute,) = attributes(dataset, row["attribute"])
+    return twins(dataset)[row["system"], attribute]
 
 
 @cache

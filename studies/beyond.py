@@ -38,12 +38,12 @@ from poe.experts import BradleyTerry, Gaussian
 from poe.scores import add_prior
 from poe.stack import Stack, differences, laplacian, pseudo_inverse
 from reproduction import ask_model, large
+from reproduction.answers import Measured
 from reproduction.measured_tables import DATASETS, group
 from reproduction.recorded_answers import ATTRIBUTES, ManyPrompts, under_all_prompts
 from reproduction.settings import Settings, bootstrap_se
 from reproduction.small import METHODS as MODES
 from reproduction.small import Method, all_calls, draw_pairs, per_context
-from reproduction.stored_judge import Measured
 from reproduction.twins import Twin, labels, stream, symmetric_stack, twins
 from studies import trials
 from studies.trials import Trial, by_evidence

@@ -38,11 +38,11 @@ from judging.metrics import spearman
 from poe.arrays import Floats
 from poe.stack import Stack, by_item, laplacian
 from reproduction import answers
+from reproduction.answers import Measured
 from reproduction.measured_tables import CALLS, DATASETS, Asked, group, rows_of, with_marks
 from reproduction.settings import Calls, Settings
 from reproduction.small import METHODS, per_context
 from reproduction.small import answers as drawn
-from reproduction.stored_judge import Measured
 
 TOTALS = {"topicalchat": (18, 24), "summeval": (48, 96)}  # calls of a context: 3N, and more
 LABELLED = {"topicalchat": 3, "summeval": 1}  # contexts with 18 and 16 texts

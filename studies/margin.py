@@ -72,6 +72,7 @@ from poe.choose.selection import both_orders_of
 from poe.comparisons import Comparisons
 from poe.stack import Stack
 from reproduction import answers
+from reproduction.answers import Measured
 from reproduction.measured_tables import (
     CALLS,
     DATASETS,
@@ -84,7 +85,6 @@ from reproduction.measured_tables import (
 from reproduction.settings import SURE, Calls, Settings, by_context
 from reproduction.significance import LEVEL, holm
 from reproduction.small import METHODS, correlations, per_context, single_answers
-from reproduction.stored_judge import Measured
 from reproduction.twins import symmetric_stack
 
 EXPECTED = "margin-expected.toml"

@@ -25,10 +25,10 @@ from scipy.special import log_expit
 
 from poe.arrays import Floats
 from poe.scores import average_probability
+from reproduction.answers import Measured
 from reproduction.measured_tables import DATASETS, Asked, group, model_of, wordings_of
 from reproduction.settings import Calls, Settings
 from reproduction.small import METHODS, answers, correlations, few_and_all
-from reproduction.stored_judge import Measured
 from reproduction.twins import Twin, labels, quality_scores
 
 SETS = 3  # of calls in each draw of a twin

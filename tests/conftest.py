@@ -35,6 +35,14 @@ def placeholder_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
+def card() -> Any:
+    """The scorecard of every printed cell; who changes it takes a copy."""
+    from reproduction import verdicts
+
+    return verdicts.scorecard()
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """One headless Chromium for all tests of a worker, wherever they are."""
     require(["browser"])

@@ -39,7 +39,10 @@ c.IPKernelApp.log_level = 40
 """,
     "matplotlibrc": "svg.hashsalt: judging-by-comparison\n",
 }
-EXECUTED_BY = [Path(__file__), Path(__file__).with_name("pages.py")]  # the rest only renders
+EXECUTED_BY = [  # the rest of book/ only renders
+    *(Path(__file__), Path(__file__).with_name("pages.py")),
+    Path(__file__).parents[1] / "exercises.py",
+]
 SIDE_BY_SIDE = 4  # pages at most, each in some hundred MB
 SECONDS = 10.0  # of a page that was never executed here: what most take
 

@@ -29,7 +29,7 @@ PARTS = {  # page -> its parts that have moved -> the page where they are, under
             *("what-it-costs", "what-to-choose", "answers-that-you-have-already"),
             *("a-leaderboard-of-systems", "a-question-of-your-own", "a-judge-that-reads"),
             *("a-judge-of-your-own-a-function-of-positions", "an-expert-of-your-own"),
-            *("several-machines", "from-a-store-to-measured-results", "what-else-there-is"),
+            *("several-machines", "what-else-there-is"),
         ),
         "reference.html",
     ),

@@ -21,7 +21,10 @@ LOCAL = "+book"
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.sqlite*")
 HOOK = '[tool.hatch.build.targets.wheel.hooks.custom]\npath = "book/tools/wheel_data.py"\n'
 FORCED = "[tool.hatch.build.targets.wheel.force-include]"
-DATA = f'{FORCED}\ndata = "judging/_data"\n"{MODULE}.py" = "{MODULE}.py"\n'
+EXERCISES = "book/exercises.py"  # what the checks share
+DATA = f'{FORCED}\ndata = "judging/_data"\n' + "".join(
+    f'"{name}" = "{name}"\n' for name in (f"{MODULE}.py", EXERCISES)
+)
 
 
 def version() -> str:
@@ -68,6 +71,7 @@ def build_wheel(folder: Path) -> Path:
             shutil.copy(ROOT / name, copy)
         (copy / "book/tools").mkdir(parents=True)
         shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")
+        shutil.copy(ROOT / EXERCISES, copy / "book")
         for name in ("poe", "judging", "reproduction", "studies", "data"):
             shutil.copytree(ROOT / name, copy / name, ignore=IGNORED)
         stated = copy / "poe" / "__init__.py"

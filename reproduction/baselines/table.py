@@ -23,7 +23,7 @@ from reproduction import large, small
 from reproduction.baselines.papers import pairs_ranking
 from reproduction.published import load, number
 from reproduction.settings import Calls, Settings, bootstrap_se, cell
-from reproduction.twins import Twin, key_of, labels, perceived, stream
+from reproduction.twins import key_of, labels, perceived, stream, twin_of
 
 BEAM = 10
 PAIRS_DRAWS = 24  # PairS asks one call after the other, so it cannot be stacked
@@ -48,7 +48,7 @@ def table(settings: Settings) -> pd.DataFrame:
     correlations = settings.map(step_by_step, slow)
     rows = []
     for place, row in printed.iterrows():
-        key, judge = key_of(row["dataset"]), _judge(row, settings)
+        key, judge = key_of(row["dataset"]), twin_of(row)
         if place in correlations:
             each = 100.0 * correlations[place]
         elif key == "hanna":
@@ -65,7 +65,6 @@ def table(settings: Settings) -> pd.DataFrame:
             values,
             boot_se=bootstrap_se(each) if in_contexts else np.nan,
             role="seen",
-            kind="simulated" if row["method"] == "G-Eval" else settings.kind(judge),
             dataset=key,
             place=True,
         )
@@ -77,14 +76,9 @@ def table(settings: Settings) -> pd.DataFrame:
     return results.assign(run_sd=np.sqrt(pooled), seed=settings.seed)
 
 
-def _judge(row: pd.Series, settings: Settings) -> Twin:
-    # PairS sorts, so it may ask about any pair.
-    return settings.judge_of(row, every=row["method"] == "PAIRS-beam")
-
-
 def _absolute(row: pd.Series, settings: Settings) -> Floats:
     """Correlations (draws, C) of twins of the absolute scorer whose mean is printed."""
-    gold = labels("summeval").scores[_judge(row, settings).attribute]
+    gold = labels("summeval").scores[twin_of(row).attribute]
     place = f"{row['system']}/SummEval-{row['attribute']}"
     wanted = number(f"comparative_assessment/table1/{place}/G-Eval") / 100.0
     rng = np.random.default_rng([settings.seed, 9])
@@ -99,7 +93,7 @@ def _absolute(row: pd.Series, settings: Settings) -> Floats:
 
 def _sorted(row: pd.Series, settings: Settings) -> Floats:
     """Correlations of PairS: (draws, C), or (draws,) of one large set."""
-    judge, correlations = _judge(row, settings), []
+    judge, correlations = twin_of(row), []
     gold = labels(judge.dataset).scores[judge.attribute]
     for draw in range(min(settings.draws, PAIRS_DRAWS)):
         rng = np.random.default_rng([settings.seed, draw, stream(judge), 7])

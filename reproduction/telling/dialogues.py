@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 import poe
-from reproduction import ask_model
+from reproduction.answers import MODELS
 from reproduction.measured_tables import Asked, asked
 from reproduction.telling.pages import Cell, badge, table
 
@@ -23,7 +23,7 @@ def browser(attribute: str, dataset: str = "topicalchat") -> Markup:
     better than the column, in per cent; beside them the scores of the product of soft
     Bradley-Terry experts, both orders of a pair, and people's mean.
     """
-    every = [asked(dataset, attribute, which=name) for name in reversed(ask_model.MODELS)]
+    every = [asked(dataset, attribute, which=name) for name in reversed(MODELS)]
     models = [one for one in every if one is not None]
     if not models:
         raise LookupError(f"no model was asked about {dataset} {attribute}")

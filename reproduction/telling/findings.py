@@ -12,8 +12,10 @@ import pandas as pd
 from markupsafe import Markup
 
 import poe
-from reproduction import ask_model, verdicts
-from reproduction.telling import answer, pages, pictures, power
+from reproduction import verdicts
+from reproduction.answers import QWEN
+from reproduction.results import stored
+from reproduction.telling import answer, marks, pages, pictures, power
 
 YEAR = 2026
 BIBTEX = """\
@@ -56,12 +58,12 @@ def findings() -> list[Finding]:
 
 
 def _ends(low: float, high: float, form: str = ".1f") -> str:
-    return f"{low:{form}} to {high:{form}}".replace("-", "\N{MINUS SIGN}")
+    return marks.minus(f"{low:{form}} to {high:{form}}")
 
 
 def _orders() -> Finding:
-    where = {"quantity": "scores", "dataset": "summeval", "k": 48, "template": "poe"}
-    rows = pictures.stored("orders", system=ask_model.QWEN.name, **where)
+    at = {"quantity": "scores", "dataset": "summeval", "k": 48, "template": "poe"}
+    rows = stored("orders", system=QWEN.name, **at)
     least = rows.loc[rows["measured"].idxmin()]
     half = 2.0 * least["measured_se"]
     return Finding(
@@ -79,8 +81,8 @@ def _orders() -> Finding:
 
 
 def _product() -> Finding:
-    gains = pictures.with_t(answer.gains())
-    rows = gains[(gains["system"] == ask_model.QWEN.name) & (gains["other"] == "win-ratio")]
+    gains = marks.with_t(answer.gains())
+    rows = gains[(gains["system"] == QWEN.name) & (gains["other"] == "win-ratio")]
     (few,) = rows[(rows["dataset"] == "topicalchat") & (rows["k"] == 12)].to_dict("records")
     return Finding(
         "product-few-calls",
@@ -150,8 +152,8 @@ def _papers() -> Finding:
         "Calibrated simulated judges predict a paper's printed numbers no better than a guess from "
         "its other judges.",
         f"{int(blind['predictions'])} blind cells, five judges",
-        f"{_ends(blind['lead_low'], blind['lead_high'], '.0f')} points of agreement "
-        f"(95%, over judges; the estimate is {blind['lead']:.0f})".replace("-", "\N{MINUS SIGN}"),
+        f"{_ends(blind['lead_low'], blind['lead_high'], '.0f')} points of agreement (95%, over "
+        f"judges; the estimate is {marks.minus(format(blind['lead'], '.0f'))})",
         "published simulated",
         "results",
         rows,

@@ -3,8 +3,7 @@
     >>> from reproduction.telling import paper_pictures
     >>> paper_pictures.gains(paper_pictures.gains_of_confidence())  # doctest: +SKIP
 
-They look like those of `pictures`: as wide as a phone's page, marks labelled directly, the kinds
-of number apart by marker as well as by colour.
+They look like those of `pictures`; what they share is in `marks`.
 """
 
 from __future__ import annotations
@@ -15,21 +14,27 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from judging import plots
-from reproduction import claims
+from reproduction import claims, verdicts
 from reproduction.published import NAMES, load
-from reproduction.telling import answer
+from reproduction.results import stored
+from reproduction.telling import answer, power
 from reproduction.telling.drawings import WIDTH
-from reproduction.telling.pictures import (
+from reproduction.telling.marks import (
+    FAINT,
     GREY,
     KINDS,
     POINTS,
     TEXTS,
     forest,
+    grid,
     key,
+    legend,
+    name_rows,
     short,
-    stored,
+    spread,
     with_t,
 )
 
@@ -42,7 +47,7 @@ APART = "The same twins, when it\nfollows something else"
 def gains_of_confidence() -> pd.DataFrame:
     """Collect what PoE-BT gains on Bradley-Terry: printed, by twins, by judges that were asked.
 
-    Columns as `pictures.forest` takes them, and judge. Printed and twins: Table 1 with 48 calls,
+    Columns as `marks.forest` takes them, and judge. Printed and twins: Table 1 with 48 calls,
     one row a judge; the twins are the first ones, whose orders err independently. Measured: the
     fewest calls of each judge and data set, with 95% intervals over contexts.
     """
@@ -81,7 +86,7 @@ def gains(rows: pd.DataFrame) -> Figure:
     at: dict[str, Any] = {"ha": "center", "fontsize": 8.5, "color": GREY}
     ax.text(least["value"], -0.25, least["judge"], **at)
     figure.supxlabel(f"PoE-BT minus Bradley-Terry, {POINTS}", fontsize=10)
-    key(figure, list(dict.fromkeys(rows["kind"])))
+    key(figure, rows["kind"])
     return figure
 
 
@@ -106,14 +111,13 @@ def dumbbells(card: pd.DataFrame, methods: tuple[str, ...]) -> Figure:
         )
         for place, method in enumerate(methods):
             ends = few.loc[(judge, method), ["number", "ours"]].astype(float)
-            ax.hlines(top + place, *sorted(ends), color="#BBBBBB", lw=2.5, zorder=0)
+            ax.hlines(top + place, *sorted(ends), color=FAINT, lw=2.5, zorder=0)
             for x, (colour, marker, face) in zip(ends, looks, strict=True):
                 ax.plot(x, top + place, marker, color=colour, mfc=face, ms=5.5)
             ticks.append(top + place)
-    ax.set_yticks(ticks, list(methods) * len(judges))
-    ax.tick_params(axis="y", length=0, labelsize=8)
+    name_rows(ax, list(methods) * len(judges), ticks)
+    ax.tick_params(axis="y", labelsize=8)
     ax.set(ylim=(step * len(judges) - 1.2, -1.5), xlabel=POINTS)
-    ax.spines["left"].set_visible(False)
     key(figure, ["published", "simulated"])
     return figure
 
@@ -122,9 +126,9 @@ def dumbbells(card: pd.DataFrame, methods: tuple[str, ...]) -> Figure:
 
 EDGE = 6.0  # margins further out are drawn here
 OUTCOME = {
-    "holds": ("#0072B2", "o"),
-    "borderline": (GREY, "s"),
-    "does not hold": (plots.PAPER, "X"),
+    "holds": ("#0072B2", "o", "#0072B2"),
+    "borderline": (GREY, "s", GREY),
+    "does not hold": (plots.PAPER, "X", plots.PAPER),
 }
 
 
@@ -138,17 +142,9 @@ def margins(figures: list[str]) -> pd.DataFrame:
     for claim in claims.all_claims().values():
         if set(claim.targets) & set(figures) and claim.id in rows.index:
             row = rows.loc[claim.id]
-            number = claims.Number(row["value"], row["error"])
-            margin = claim.margin(number, "simulated")
-            made.append(
-                {
-                    "place": _place(claim.targets),
-                    "claim": claim.claim,
-                    "verdict": row["verdict"],
-                    "margin": margin,
-                }
-            )
-    return pd.DataFrame(made)
+            margin = claim.margin(claims.Number(row["value"], row["error"]), "simulated")
+            made.append((_place(claim.targets), claim.claim, row["verdict"], margin))
+    return pd.DataFrame(made, columns=["place", "claim", "verdict", "margin"])
 
 
 def _place(targets: list[str]) -> str:
@@ -167,33 +163,87 @@ def sentences(rows: pd.DataFrame) -> Figure:
     ax.axvline(0, color=GREY, lw=1)
     for name, part in rows.groupby("place", sort=False):
         part = part.sort_values("margin")
-        spread = np.linspace(-0.2, 0.2, len(part)) if len(part) > 1 else [0.0]
-        for shift, row in zip(spread, part.itertuples(), strict=True):
-            colour, marker = OUTCOME[row.verdict]
+        for shift, row in zip(spread(len(part), 0.2), part.itertuples(), strict=True):
+            colour, marker, _ = OUTCOME[row.verdict]
             at = float(np.clip(row.margin, -EDGE, EDGE))
             ax.plot(at, names.index(str(name)) + shift, marker, color=colour, ms=6.5)
-    marks = [
-        plt.Line2D([], [], color=colour, marker=marker, ls="", label=word)
-        for word, (colour, marker) in OUTCOME.items()
-    ]
-    figure.legend(handles=marks, loc="outside upper left", ncols=3, fontsize=9, handletextpad=0.1)
+    legend(figure, OUTCOME)
     ax.set(ylim=(len(names) - 0.4, -0.6), xlim=(-EDGE - 0.4, EDGE + 0.4))
     ax.set_xticks(
         [-EDGE, -3, -1, 0, 1, 3, EDGE], [f"−{EDGE:.0f}", "−3", "−1", "0", "1", "3", f"{EDGE:.0f}"]
     )
     figure.supxlabel("distance from the limit, over what could turn the answer", fontsize=10)
-    ax.set_yticks(range(len(names)), names, linespacing=1.0)
-    ax.tick_params(axis="y", length=0, labelsize=9)
-    ax.spines["left"].set_visible(False)
+    name_rows(ax, names)
+    return figure
+
+
+# Predictions against a guess ----------------------------------------------------------------------
+
+VERDICT = {
+    "agrees": "#0072B2",
+    "differs, cause found": "#E69F00",
+    "differs, cause unknown": "#444444",
+}
+DEEP = 4  # squares in a column
+
+
+def squares(card: pd.DataFrame) -> pd.DataFrame:
+    """Count predictions by block and outcome, with the share that a guess would get.
+
+    Columns: group (of `power.shares`), each of `VERDICT`, guess (per cent).
+    """
+    known = power.shares(card).set_index("group")["guess"]
+    rows = verdicts.predictions(verdicts.unique(card))
+    unknown = rows["cause"] == verdicts.UNKNOWN
+    agrees, found, open_ = VERDICT
+    differs = np.where(unknown, open_, found)
+    word = np.where(rows["verdict"] == "agrees", agrees, differs)
+    blind, ours = rows["role"] == "blind", rows["paper"] == "poe_v2"
+    group = np.select(
+        [ours & ~blind, ours & blind, rows["paper"] == "comparative_assessment"],
+        list(known.index[:3]),
+        "other",
+    )
+    counts = pd.crosstab(group, word).reindex(
+        index=known.index[:3], columns=list(VERDICT), fill_value=0
+    )
+    return counts.assign(guess=known).rename_axis("group").reset_index()
+
+
+def waffle(blocks: pd.DataFrame) -> Figure:
+    """Draw a square for every prediction, coloured by outcome, and a line where a guess would end.
+
+    blocks : `squares`.
+    """
+    figure, axes = plt.subplots(len(blocks), 1, figsize=(WIDTH, 1.05 * len(blocks) + 0.4))
+    widest = int(np.ceil(blocks[list(VERDICT)].sum(axis=1).max() / DEEP))
+    for ax, row in zip(axes, blocks.to_dict("records"), strict=True):
+        at = 0
+        for word, colour in VERDICT.items():
+            for _ in range(row[word]):
+                x, y = divmod(at, DEEP)
+                ax.add_patch(Rectangle((x, -y), 0.86, 0.86, color=colour, lw=0))
+                at += 1
+        guess = at / DEEP * row["guess"] / 100.0
+        ax.vlines(guess, -DEEP + 0.6, 1.3, color=plots.PAPER, lw=1.8)
+        put: dict[str, Any] = {"color": plots.PAPER, "fontsize": 9, "va": "bottom", "ha": "center"}
+        ax.text(guess, 1.4, f"a guess: {row['guess']:.0f}%", **put)
+        share = 100.0 * row["agrees"] / at
+        ax.set(xlim=(-0.5, widest + 0.5), ylim=(-DEEP + 0.5, 2.6), aspect="equal")
+        ax.axis("off")
+        ax.set_title(f"{row['group']}: {share:.0f}% of {at} agree", fontsize=10)
+    marks = [Rectangle((0, 0), 1, 1, color=colour, label=word) for word, colour in VERDICT.items()]
+    beside: dict[str, Any] = {"loc": "outside lower left", "ncols": 3, "fontsize": 8.5}
+    figure.legend(handles=marks, handlelength=0.8, columnspacing=1.0, **beside)
     return figure
 
 
 # Which pair next ----------------------------------------------------------------------------------
 
 RULES = {
-    "determinant": ("without looking", plots.ITEMS[2], "s"),
-    "laplace": ("the paper's rule", plots.ITEMS[0], "o"),
-    "reordering": ("least sure order", plots.ITEMS[1], "D"),
+    "determinant": ("without looking", (plots.ITEMS[2], "s", plots.ITEMS[2])),
+    "laplace": ("the paper's rule", (plots.ITEMS[0], "o", plots.ITEMS[0])),
+    "reordering": ("least sure order", (plots.ITEMS[1], "D", plots.ITEMS[1])),
 }
 
 
@@ -209,7 +259,7 @@ def saved(rows: pd.DataFrame, *, half: float) -> Figure:
     figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.5 * len(labels) + 1.1))
     for x, style in ((1.0, "-"), (half, (0, (4, 2)))):
         ax.axvline(x, color=GREY, lw=1.2, ls=style, zorder=0)
-    for at, (rule, (_, colour, marker)) in enumerate(RULES.items()):
+    for at, (rule, (_, (colour, marker, _))) in enumerate(RULES.items()):
         part = rows[rows["rule"] == rule].groupby("label", sort=False)["ratio"]
         for label, ratios in part:
             y = labels.index(label) + 0.24 * (at - 1)
@@ -217,18 +267,13 @@ def saved(rows: pd.DataFrame, *, half: float) -> Figure:
             look: dict[str, Any] = {"color": colour, "mfc": face, "ls": "", "marker": marker}
             ax.plot(ratios, np.full(len(ratios), y), ms=3.5, alpha=0.4, **look)
             ax.plot(ratios.mean(), y, ms=7, **look)
-    marks = [
-        plt.Line2D([], [], color=c, marker=m, ls="", label=word) for word, c, m in RULES.values()
-    ]
-    figure.legend(handles=marks, loc="outside upper left", ncols=3, fontsize=9, handletextpad=0.1)
+    legend(figure, dict(RULES.values()))
     top: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "fontsize": 8.5, "color": GREY}
     ax.text(half, 1.01, "half saved", ha="center", **top)
     ax.text(1.0, 1.01, "nothing saved", ha="center", **top)
-    ax.set_yticks(range(len(labels)), labels)
+    name_rows(ax, labels)
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlim=(half - 0.05, None))
     ax.set_xlabel("calls needed, over those of random pairs")
-    ax.tick_params(axis="y", length=0, labelsize=9)
-    ax.spines["left"].set_visible(False)
     return figure
 
 
@@ -243,18 +288,12 @@ def tried(distances: pd.DataFrame) -> Figure:
     """
     change = (distances - distances.iloc[0]).iloc[1:].astype(float)
     figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.29 * len(change) + 1.0))
-    ax.imshow(change, cmap="RdBu_r", vmin=-1.2, vmax=1.2, aspect="auto")
-    for (y, x), value in np.ndenumerate(change.to_numpy()):
-        if np.isfinite(value):
-            said = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
-            ink = "white" if abs(value) > 0.9 else plots.INK
-            ax.text(x, y, said, ha="center", va="center", fontsize=8.5, color=ink)
+    shades = change.to_numpy()
+    grid(ax, shades, shades, "+.2f", full=0.9, cmap="RdBu_r", vmin=-1.2, vmax=1.2)
     heads = [name.replace(", ", ",\n") for name in change.columns]
     ax.set_xticks(range(len(heads)), heads, linespacing=1.0)
     ax.xaxis.tick_top()
     ax.set_yticks(range(len(change)), list(change.index))
-    ax.tick_params(length=0, labelsize=8.5)
-    ax.spines[:].set_visible(False)
     return figure
 
 
@@ -266,7 +305,7 @@ MUST_EQUAL = {"BT": "Bradley-Terry", "PoE-g-hard": "Gaussian experts\non decisio
 def equal_cells() -> pd.DataFrame:
     """Collect printed differences from counting wins that must be zero when all calls are made.
 
-    Columns as `pictures.forest` takes them; a row a judge, data set and method of `MUST_EQUAL`.
+    Columns as `marks.forest` takes them; a row a judge, data set and method of `MUST_EQUAL`.
     """
     parts = []
     for table, dataset in (("table5", "summeval"), ("table7", "topicalchat")):
@@ -283,14 +322,7 @@ def unequal(rows: pd.DataFrame) -> Figure:
     figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.62 * rows["label"].nunique() + 0.7))
     forest(ax, rows)
     figure.supxlabel(f"printed difference from counting wins, {POINTS}", fontsize=10)
-    ax.text(
-        0.0,
-        1.01,
-        "must be here",
-        transform=ax.get_xaxis_transform(),
-        ha="center",
-        fontsize=9,
-        color=GREY,
-    )
+    top: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "color": GREY}
+    ax.text(0.0, 1.01, "must be here", fontsize=9, **top)
     plots.evidence(ax, "published")
     return figure

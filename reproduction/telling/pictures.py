@@ -3,8 +3,7 @@
     >>> from reproduction.telling import pictures
     >>> pictures.crossing(pictures.leads())  # doctest: +SKIP
 
-Every picture is as wide as a phone's page, labels its marks directly, and tells the kinds of
-number apart by marker as well as by colour, so that it survives a grey printer.
+What they share is in `marks`.
 """
 
 from __future__ import annotations
@@ -15,96 +14,34 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from scipy.stats import t as student
 
 from judging import plots
 from poe.choose import orders
-from reproduction import ask_model, verdicts
+from reproduction.answers import QWEN
 from reproduction.published import load
-from reproduction.results import stored
+from reproduction.results import stored, where
 from reproduction.small import PRINTED
-from reproduction.telling import answer, power
+from reproduction.telling import answer
 from reproduction.telling.drawings import WIDTH
+from reproduction.telling.marks import (
+    GREY,
+    KINDS,
+    POINTS,
+    TEXTS,
+    effects,
+    forest,
+    grid,
+    key,
+    minus,
+    name_rows,
+    short,
+    spread,
+    with_t,
+)
 
-TEXTS = {"topicalchat": "dialogues", "summeval": "articles"}
 CALLS = {"topicalchat": 30, "summeval": 240}  # all of a context
-# By kind of number: colour as the labels in the text have it, marker, and its face.
-KINDS = {
-    "published": ("#5b4a8a", "D", "#5b4a8a"),
-    "measured": ("#17673f", "o", "#17673f"),
-    "recorded": ("#1f5a94", "s", "#1f5a94"),
-    "simulated": ("#95500b", "o", "white"),
-}
 OVER = {"win-ratio": "counting wins", "BT": "Bradley-Terry", "avg-prob": "averaging"}
-FAINT, GREY = "#BBBBBB", "#666666"
-POINTS = "points of Spearman × 100"
-
-
-def short(system: str) -> str:
-    """Name a judge in a picture: "Qwen2.5 1.5B"."""
-    family, _, rest = system.partition("-")
-    return f"{family} {rest.rpartition('-')[2]}"
-
-
-# Rows of marks with intervals ---------------------------------------------------------------------
-
-
-def forest(ax: Axes, rows: pd.DataFrame, *, line: float = 0.0, labels: bool = True) -> None:
-    """Draw effects with their intervals: one height a label, the first on top.
-
-    rows : columns label, kind (of number), value, low and high (NaN: no interval). Several rows
-    with one label share its height; those with intervals are spread so that none hides another.
-    line : where nothing happens.
-    """
-    names = list(dict.fromkeys(rows["label"]))
-    ax.axvline(line, color=FAINT, lw=1.2, zorder=0)
-    for (label, kind), part in rows.groupby(["label", "kind"], sort=False):
-        colour, marker, face = KINDS[kind]
-        spread = np.linspace(-0.24, 0.24, len(part)) if len(part) > 1 else [0.0]
-        many = len(part) > 1
-        for at, row in zip(spread, part.itertuples(), strict=True):
-            interval = np.isfinite(row.low)
-            y = names.index(label) + (at if interval else 0.0)
-            if interval:
-                ax.hlines(y, row.low, row.high, color=colour, lw=1.4 if many else 2.4)
-            look: dict[str, Any] = {"ms": 4 if many else 6, "alpha": 1.0 if interval else 0.75}
-            ax.plot(row.value, y, marker, color=colour, mfc=face, **look)
-    ax.set(ylim=(len(names) - 0.4, -0.6))
-    ax.set_yticks(range(len(names)), names if labels else [""] * len(names), linespacing=1.0)
-    ax.tick_params(axis="y", length=0, labelsize=9)
-    ax.spines["left"].set_visible(False)
-
-
-def key(figure: Figure, kinds: list[str]) -> None:
-    """Say which marker is which kind of number, above all panels."""
-    marks = []
-    for kind in kinds:
-        colour, marker, face = KINDS[kind]
-        marks.append(plt.Line2D([], [], color=colour, marker=marker, mfc=face, ls="", label=kind))
-    where: dict[str, Any] = {"loc": "outside upper left", "ncols": len(kinds), "fontsize": 9}
-    figure.legend(handles=marks, handletextpad=0.1, columnspacing=1.0, **where)
-
-
-def _effects(label: str, kind: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows for `forest`: columns value and, with an interval, low and high of `rows`."""
-    bare = {name: rows.get(name, np.nan) for name in ("low", "high")}
-    return pd.DataFrame({"label": label, "kind": kind, "value": rows["value"], **bare})
-
-
-def _where(table: pd.DataFrame, **wanted: object) -> pd.DataFrame:
-    if not wanted:
-        return table
-    return table[np.logical_and.reduce([table[name] == value for name, value in wanted.items()])]
-
-
-def with_t(rows: pd.DataFrame, of: str = "contexts") -> pd.DataFrame:
-    """Add the ends of Student's 95% interval over as many units as column `of` says."""
-    half = student.ppf(0.975, rows[of] - 1) * rows["se"]
-    return rows.assign(low=rows["value"] - half, high=rows["value"] + half)
-
 
 # What the product adds ----------------------------------------------------------------------------
 
@@ -124,13 +61,13 @@ def products_gains() -> dict[str, pd.DataFrame]:
             wide = cells.pivot_table(index="system", columns="method", values="number")
             gain = pd.DataFrame({"value": wide["PoE-BT"] - wide[other]})
             label = f"The paper's five judges,\n{TEXTS[dataset]}, {_of(PRINTED[dataset], dataset)}"
-            rows.append(_effects(label, "published", gain))
+            rows.append(effects(label, "published", gain))
         part = real[real["other"] == other]
         for (system, dataset, k), one in part.groupby(["system", "dataset", "k"], sort=False):
             label = (
                 f"{short(system)},\n{one['contexts'].iloc[0]} {TEXTS[dataset]}, {_of(k, dataset)}"
             )
-            rows.append(_effects(label, "measured", one))
+            rows.append(effects(label, "measured", one))
         panels[f"over {name}"] = pd.concat(rows, ignore_index=True)
     return panels
 
@@ -146,7 +83,7 @@ def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.9) -> 
         forest(ax, rows, labels=not at)
         ax.set_title(title, fontsize=10)
     figure.supxlabel(POINTS, fontsize=10)
-    key(figure, list(dict.fromkeys(pd.concat(panels.values())["kind"])))
+    key(figure, pd.concat(panels.values())["kind"])
     return figure
 
 
@@ -167,9 +104,9 @@ def new_effects() -> dict[str, pd.DataFrame]:
 
 
 def _new_points() -> pd.DataFrame:
-    gains = with_t(_where(answer.gains(), system=ask_model.QWEN.name, other="BT"))
+    gains = with_t(where(answer.gains(), system=QWEN.name, other="BT"))
     rows = [
-        _effects(f"Product over Bradley-Terry,\n{TEXTS[d]}, {_of(k, d)} calls", "measured", part)
+        effects(f"Product over Bradley-Terry,\n{TEXTS[d]}, {_of(k, d)} calls", "measured", part)
         for (d, k), part in gains.groupby(["dataset", "k"], sort=False)
     ]
     prior = {"question": "methods", "method": "EB-logit-g", "against": "PoE-BT"}
@@ -177,35 +114,35 @@ def _new_points() -> pd.DataFrame:
         part = stored(f"beyond-{kind}", **prior)
         few = part[part["k"] == part["k"].min()]
         label = "A prior learnt from few answers,\nover the product without"
-        rows.append(_effects(label, kind, with_t(few, "of")))
+        rows.append(effects(label, kind, with_t(few, "of")))
     leans = stored("text-bias", attribute="mean", design="one order", pooled="all")
     few = leans.sort_values("k").drop_duplicates(["system", "dataset"])
     few = few.assign(value=few["people_gain"], se=few["people_se"])
-    rows.append(_effects("A place bias for each text,\none order asked", "measured", with_t(few)))
+    rows.append(effects("A place bias for each text,\none order asked", "measured", with_t(few)))
     return pd.concat(rows, ignore_index=True)
 
 
 def _new_calls() -> pd.DataFrame:
-    large = {"system": ask_model.QWEN.name, "template": "poe"}
+    large = {"system": QWEN.name, "template": "poe"}
     both = stored("orders", quantity="scores", dataset="summeval", k=48, **large)
     one = stored("board-orders", dataset="topicalchat", **large)
     rules = stored("rules", versus="itself", texts=16, kind="measured")
     rules = rules.assign(value=100.0 * (1.0 - rules["ratio"]))
     looked, blind = (rules[rules["rule"] == rule] for rule in ("laplace", "determinant"))
-    effects = {
+    by_label = {
         "Both orders, ranking summaries": both.assign(value=both["regret_one"]),
         "One order, ranking systems\nby dialogues": one.assign(value=one["regret_both"]),
         "The next pair, chosen by the\nanswers (the paper's rule)": looked,
         "The next pair, chosen\nwithout looking": blind,
     }
-    parts = [_effects(label, "measured", rows) for label, rows in effects.items()]
+    parts = [effects(label, "measured", rows) for label, rows in by_label.items()]
     return pd.concat(parts, ignore_index=True)
 
 
 def _new_intervals() -> pd.DataFrame:
     cover, few = stored("coverage"), stored("shrinkage")
     rows = [
-        _effects(name, "simulated", cover[cover["covariance"] == covariance])
+        effects(name, "simulated", cover[cover["covariance"] == covariance])
         for name, covariance in (
             ("Each answer taken by itself", "scatter"),
             ("A pair's answers together", "paired"),
@@ -214,7 +151,7 @@ def _new_intervals() -> pd.DataFrame:
     chosen = "Few answers, strength\nof the prior chosen"
     for name, method in ((chosen, "fitted"), ("the same, averaged over it", "averaged")):
         by_kind = few[few["method"] == method].groupby("kind")
-        rows += [_effects(name, kind, part) for kind, part in by_kind]
+        rows += [effects(name, kind, part) for kind, part in by_kind]
     return pd.concat(rows, ignore_index=True)
 
 
@@ -230,7 +167,7 @@ def stacked(panels: Mapping[str, pd.DataFrame], lines: tuple[float, ...]) -> Fig
         forest(ax, rows, line=line)
         ax.set_xlabel(title, fontsize=9.5, labelpad=1)
         ax.tick_params(axis="x", labelsize=9)
-    key(figure, list(dict.fromkeys(pd.concat(panels.values())["kind"])))
+    key(figure, pd.concat(panels.values())["kind"])
     return figure
 
 
@@ -290,7 +227,7 @@ def headline() -> dict[str, str]:
     both, _, looked, _ = (rows for _, rows in calls)
     return {
         "ahead": f"{few['lead'].min():.0f} to {few['lead'].max():.0f}",
-        "every": f"{every['lead'].min():+.1f} to {every['lead'].max():+.1f}".replace("-", "−"),
+        "every": minus(f"{every['lead'].min():+.1f} to {every['lead'].max():+.1f}"),
         "saved": f"{both.min():.0f}",
         "chosen": f"{looked.mean():.0f}",
     }
@@ -340,8 +277,8 @@ def first_places() -> pd.DataFrame:
     was asked with several prompts.
     """
     rows = answer.measured("wording").query("quantity == 'first-position'")
-    dialogues = _where(rows, dataset="topicalchat", attribute="mean")
-    summaries = _where(rows, dataset="summeval", attribute="coherence", system=ask_model.QWEN.name)
+    dialogues = where(rows, dataset="topicalchat", attribute="mean")
+    summaries = where(rows, dataset="summeval", attribute="coherence", system=QWEN.name)
     rows = pd.concat([dialogues, summaries], ignore_index=True)
     words = rows["dataset"].map({"topicalchat": "dialogues", "summeval": "summaries"})
     names = [
@@ -384,14 +321,11 @@ def foretold(rows: pd.DataFrame) -> Figure:
     ax.plot(at[inside], y[inside], "o", color=colour)
     ax.plot(at[~inside], y[~inside], "o", color=plots.PAPER, mfc="white", mew=2)
     for k, row in enumerate(rows.itertuples()):
-        said = f"{row.measured:.1f}  ({row.low:.1f} to {row.high:.1f})".replace(
-            "-", "\N{MINUS SIGN}"
-        )
+        said = minus(f"{row.measured:.1f}  ({row.low:.1f} to {row.high:.1f})")
         ax.text(3.6, k, said, va="center", fontsize=9, color=colour if row.inside else plots.PAPER)
-    ax.set_yticks(y, rows["quantity"])
+    name_rows(ax, list(rows["quantity"]))
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-2, 7.2), xticks=[])
-    ax.tick_params(axis="y", length=0, labelsize=9)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.spines["bottom"].set_visible(False)
     return figure
 
 
@@ -443,38 +377,23 @@ def number_line(rows: pd.DataFrame) -> Figure:
         for y, name in enumerate(names):
             some = part[part["label"] == name].sort_values("value")
             colour, marker, face = KINDS[some["kind"].iloc[0]]
-            spread = y + 0.22 * np.linspace(-1, 1, len(some))
-            ax.errorbar(
-                some["value"],
-                spread,
-                xerr=2.0 * some["se"],
-                fmt=marker,
-                color=colour,
-                mfc=face,
-                ms=3,
-                lw=0.7,
-                alpha=0.8,
-            )
+            look: dict[str, Any] = {"fmt": marker, "color": colour, "mfc": face, "alpha": 0.8}
+            heights = y + spread(len(some), 0.22)
+            ax.errorbar(some["value"], heights, xerr=2.0 * some["se"], ms=3, lw=0.7, **look)
         ax.set_ylim(len(names) - (0.3 if task == "texts" else -0.2), -0.9)
-        ax.set_yticks(range(len(names)), names)
-        ax.tick_params(axis="y", length=0, labelsize=9)
+        name_rows(ax, names)
         ax.axvspan(-1, 0, color="#F2F2F2", zorder=0)
         ax.axvline(0, color=GREY, lw=1.2)
         ax.set_title(words, fontsize=10.5, pad=16 if task == "texts" else 6)
-        ax.spines["left"].set_visible(False)
     top = axes[0].get_xaxis_transform()
     for calls in (48, 96):
         at = break_even(calls)
         axes[0].axvline(at, color=GREY, lw=1.2, ls=(0, (2, 2)))
         axes[0].text(at, 1.01, f"{calls}", transform=top, ha="center", fontsize=8.5, color=GREY)
     axes[0].text(0, 1.01, "many calls", transform=top, ha="left", fontsize=8.5, color=GREY)
-    for x, side, said in (
-        (-0.02, "right", "← ask both orders"),
-        (0.02, "left", "ask other pairs →"),
-    ):
-        axes[1].text(
-            x, 0.04, said, transform=axes[1].get_xaxis_transform(), ha=side, fontsize=9, color=GREY
-        )
+    low: dict[str, Any] = {"transform": axes[1].get_xaxis_transform(), "fontsize": 9, "color": GREY}
+    axes[1].text(-0.02, 0.04, "← ask both orders", ha="right", **low)
+    axes[1].text(0.02, 0.04, "ask other pairs →", ha="left", **low)
     axes[1].set(xlim=(-1, 1), xlabel="c, correlation of a judge's errors in the two orders")
     key(figure, ["measured", "recorded"])
     return figure
@@ -497,93 +416,14 @@ def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
     size = (WIDTH + 0.6, 0.3 * len(judges) + 1.0)
     figure, axes = plt.subplots(1, 2, figsize=size, sharey=True)
     for ax, method in zip(axes, ("fitted", "averaged"), strict=True):
-        wide = _where(rows, method=method).pivot(
+        wide = where(rows, method=method).pivot(
             index="judge", columns=["orders", "k"], values="value"
         )
         held = wide.loc[judges, columns].to_numpy()
         below = np.clip((promise - held) / SHORTFALL, 0.0, 1.0)
-        ax.imshow(below, cmap="Reds", vmin=0.0, vmax=1.3, aspect="auto")
-        for y, x in np.argwhere(np.isfinite(held)):
-            ink = "white" if below[y, x] > 0.8 else plots.INK
-            ax.text(x, y, f"{held[y, x]:.0f}", ha="center", va="center", fontsize=8, color=ink)
+        grid(ax, below, held, ".0f", full=0.8, cmap="Reds", vmin=0.0, vmax=1.3)
         ax.set_title(f"strength {method}", fontsize=10)
         ax.set_xticks(range(len(columns)), [f"{k}{'*' * (o == 'both')}" for o, k in columns])
-        ax.tick_params(length=0, labelsize=8.5)
-        ax.spines[:].set_visible(False)
     axes[0].set_yticks(range(len(judges)), [short(j) if "-" in j[:-4] else j for j in judges])
     figure.supxlabel("answers about 16 texts (*: both orders of each pair)", fontsize=9.5)
-    return figure
-
-
-# Predictions against a guess ----------------------------------------------------------------------
-
-VERDICT = {
-    "agrees": "#0072B2",
-    "differs, cause found": "#E69F00",
-    "differs, cause unknown": "#444444",
-}
-DEEP = 4  # squares in a column
-
-
-def squares(card: pd.DataFrame) -> pd.DataFrame:
-    """Count predictions by block and outcome, with the share that a guess would get.
-
-    Columns: group (of `power.shares`), each of `VERDICT`, guess (per cent).
-    """
-    known = power.shares(card).set_index("group")["guess"]
-    rows = verdicts.predictions(verdicts.unique(card))
-    unknown = rows["cause"] == verdicts.UNKNOWN
-    agrees, found, open_ = VERDICT
-    differs = np.where(unknown, open_, found)
-    word = np.where(rows["verdict"] == "agrees", agrees, differs)
-    blind, ours = rows["role"] == "blind", rows["paper"] == "poe_v2"
-    group = np.select(
-        [ours & ~blind, ours & blind, rows["paper"] == "comparative_assessment"],
-        list(known.index[:3]),
-        "other",
-    )
-    counts = pd.crosstab(group, word).reindex(
-        index=known.index[:3], columns=list(VERDICT), fill_value=0
-    )
-    return counts.assign(guess=known).rename_axis("group").reset_index()
-
-
-def waffle(blocks: pd.DataFrame) -> Figure:
-    """Draw a square for every prediction, coloured by outcome, and a line where a guess would end.
-
-    blocks : `squares`.
-    """
-    figure, axes = plt.subplots(len(blocks), 1, figsize=(WIDTH, 1.05 * len(blocks) + 0.4))
-    widest = int(np.ceil(blocks[list(VERDICT)].sum(axis=1).max() / DEEP))
-    for ax, row in zip(axes, blocks.to_dict("records"), strict=True):
-        at = 0
-        for word, colour in VERDICT.items():
-            for _ in range(row[word]):
-                x, y = divmod(at, DEEP)
-                ax.add_patch(Rectangle((x, -y), 0.86, 0.86, color=colour, lw=0))
-                at += 1
-        guess = at / DEEP * row["guess"] / 100.0
-        ax.vlines(guess, -DEEP + 0.6, 1.3, color=plots.PAPER, lw=1.8)
-        ax.text(
-            guess,
-            1.4,
-            f"a guess: {row['guess']:.0f}%",
-            color=plots.PAPER,
-            fontsize=9,
-            va="bottom",
-            ha="center",
-        )
-        share = 100.0 * row["agrees"] / at
-        ax.set(xlim=(-0.5, widest + 0.5), ylim=(-DEEP + 0.5, 2.6), aspect="equal")
-        ax.axis("off")
-        ax.set_title(f"{row['group']}: {share:.0f}% of {at} agree", fontsize=10)
-    marks = [Rectangle((0, 0), 1, 1, color=colour, label=word) for word, colour in VERDICT.items()]
-    figure.legend(
-        handles=marks,
-        loc="outside lower left",
-        ncols=3,
-        fontsize=8.5,
-        handlelength=0.8,
-        columnspacing=1.0,
-    )
     return figure

@@ -57,6 +57,8 @@ def power(card: pd.DataFrame) -> pd.DataFrame:
         swaps += [(JUDGES, "judges permuted", "system", part)]
         swaps += [(ATTRIBUTES, "attributes permuted", "attribute", part)]
         for kind, swap, column, cells in swaps:
+            if cells[column].nunique() < 2:
+                continue
             cells = cells.assign(place=_places(cells, column))
             pairs = predictions(cells).merge(
                 cells[["place", "dataset", column, "ours"]].dropna(subset="ours"),

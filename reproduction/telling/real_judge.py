@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reproduction import ask_model
+from reproduction.answers import PROCESSOR, QWEN
+from reproduction.answers import about as asked_about
 from reproduction.claims import accepted
 from reproduction.published import NAMES
 from reproduction.results import stored
@@ -34,8 +35,7 @@ def cost_of_a_thousand(name: str, *, quiet: bool = False) -> dict[str, float]:
 
     quiet : seconds at the pace of the part that was asked fastest; others ran beside other work.
     """
-    runs = ask_model.about(ask_model.PROCESSOR)["runs"].get(name)
-    runs = runs or ask_model.about(ask_model.QWEN)["runs"][name]
+    runs = asked_about(PROCESSOR)["runs"].get(name) or asked_about(QWEN)["runs"][name]
     answers = sum(one["answers"] for one in runs)
     cost = {
         what: 1000.0 * sum(one[what] for one in runs) / answers
@@ -47,7 +47,7 @@ def cost_of_a_thousand(name: str, *, quiet: bool = False) -> dict[str, float]:
 
 
 def hours(*, words: int | None = None, calls: int = 3000) -> float:
-    """So many calls about texts that share nothing: LLMBar's, or texts of so many words."""
+    """Hours for calls about unrelated texts, of `words` words or by default of LLMBar's length."""
     took = cost_of_a_thousand("llmbar-poe", quiet=True)
     tokens = took["tokens"] / 1000.0
     # Two texts, four tokens for three words, and the question.

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from reproduction import claims, run
-from reproduction.ask_model import NAME as MODEL
+from reproduction.answers import SMOLLM2
 from reproduction.claims import OUTCOMES
 from reproduction.published import NAMES, TITLES, load
 from reproduction.telling.pages import Cell, badge, css, minus, small, table
@@ -36,6 +36,7 @@ HEADLINES = (
     "v2-debiasing-needed",
     "v2-baselines-11-of-14",
 )
+MODEL = SMOLLM2.name
 KINDS = ("published", "measured", "recorded", "simulated")  # as they stand beside each other
 
 

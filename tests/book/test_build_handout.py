@@ -96,7 +96,7 @@ def test_questions_stay_and_answers_go(root: Path) -> None:
 CHECKED = CHAPTER.replace(
     """````{exercise-start} Two""",
     """```{code-cell} python
-from reproduction.exercises import NUMBER, asks, returns
+from book.exercises import NUMBER, asks, returns
 
 secret = 4
 

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.exercises import NUMBER
 from book.tools.pages import Page, code_cells, find_pages
-from reproduction.exercises import NUMBER
 from tests.helpers import ROOT
 
 CHAPTERS = {page.name: page for page in find_pages(ROOT) if "def check_" in page.text}

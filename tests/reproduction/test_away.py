@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from judging.errors import JudgeError
+from judging.store import Store
 from reproduction import answers, ask_model, away
 from reproduction.answers import PLACES
+from reproduction.settings import Settings
 from studies import engines
 
 PROMPTS = [[5, 6, 7, 8], [5, 6, 7, 9, 10], [5, 6], [5, 6], [1]]
@@ -18,11 +20,7 @@ PROMPTS = [[5, 6, 7, 8], [5, 6, 7, 9, 10], [5, 6], [5, 6], [1]]
 def packed(tmp_path, *parts):
     """A file as `away.pack` writes it."""
     file = tmp_path / "questions.npz"
-    arrays = {
-        f"{k}-{name}": x for k, one in enumerate(parts) for name, x in away._packed(one).items()
-    }
-    about = json.dumps({"runs": [one.run for one in parts], "config": {"model_type": "qwen2"}})
-    np.savez_compressed(file, about=np.array(about), **arrays)
+    away.write(file, parts, {"model_type": "qwen2"})
     return away.Packed(file)
 
 
@@ -40,11 +38,6 @@ def test_prompts_come_out_as_they_went_in(tmp_path):
     assert np.array_equal(there.part(1).labels, labels[::-1])
 
 
-def test_what_prompts_begin_with_travels_once(tmp_path):
-    part = away.Part("a", PROMPTS[:2], np.zeros((2, 2), dtype=int))
-    assert away._packed(part)["ids"].tolist() == [5, 6, 7, 8, 9, 10]
-
-
 class Fake:
     """An engine whose answer is the length of a prompt; it stops the clock after one part."""
 
@@ -60,36 +53,57 @@ def test_answers_are_written_part_by_part_until_time_is_up(tmp_path, monkeypatch
     monkeypatch.setattr("judging.judges.transformers.engine.Engine", Fake)
     labels = np.zeros((5, 2), dtype=int)
     there = packed(tmp_path, *(away.Part(run, PROMPTS, labels) for run in "aab"))
-    away.answer(there, None, tmp_path, until=np.inf)
-    with np.load(tmp_path / "a.npz") as found:
-        assert {name.partition("-")[0] for name in found} == {"0", "1"}
-        assert found["1-log_p"][:, 0].tolist() == [-4, -5, -2, -2, -1]
-        assert found["0-computed"].tolist() == [2.0] * 5
-    assert (tmp_path / "b.npz").exists()
+
+    def answered(name, **options):
+        out = tmp_path / name
+        out.mkdir()
+        away.answer(there, None, out, **options)
+        return {path.stem: np.load(path) for path in out.glob("*.npz")}
+
+    found = answered("all", until=np.inf)
+    assert set(found) == {"0", "1", "2"}
+    assert found["1"]["log_p"][:, 0].tolist() == [-4, -5, -2, -2, -1]
+    assert found["0"]["computed"].tolist() == [2.0] * 5
     assert "15 answers, 30 tokens" in capsys.readouterr().out
-    (tmp_path / "a.npz").unlink()
-    away.answer(there, None, tmp_path, until=np.inf, turn="2/2")  # the second of three
-    with np.load(tmp_path / "a.npz") as found:
-        assert {name.partition("-")[0] for name in found} == {"1"}
-    (tmp_path / "a.npz").unlink()
-    away.answer(there, None, tmp_path, until=-np.inf)
-    assert not (tmp_path / "a.npz").exists()
+    assert set(answered("second of three", until=np.inf, turn="2/2")) == {"1"}
+    assert not answered("no time", until=-np.inf)
 
 
-def test_a_file_of_other_questions_is_refused(tmp_path, monkeypatch):
+@pytest.fixture
+def back(tmp_path, monkeypatch, placeholder_texts):
+    """One part of a dialogue's questions, answered elsewhere; `unpack` finds as many here."""
+    (run,) = [one for one in ask_model.RUNS if one.name == "topicalchat-poe"]
+    some = run.of_context(ask_model.load("topicalchat"), 0)[:2]
+
     class Writer:
         def __init__(self):
-            self.specification = {"kind": "transformers"}
+            self.specification = {"kind": "transformers", "model": "qwen"}
 
         def prepare(self, some):
-            return [type("R", (), {"ids": [9, 9]})()]
+            return [type("Ready", (), {"ids": [9, 9]})() for _ in some]
 
-    packed(tmp_path, away.Part("a", [[1, 2]], np.zeros((1, 2), dtype=int)))
+    monkeypatch.setattr(away, "judge", lambda **options: Writer())
+    monkeypatch.setattr(away, "questions", lambda: iter([(run.name, some)]))
     out = tmp_path / "out"
     out.mkdir()
-    np.savez(out / "a.npz", **{"0-log_p": np.zeros((1, 2))})
-    monkeypatch.setattr(away, "judge", lambda **options: Writer())
-    monkeypatch.setattr(away, "questions", lambda: iter([("a", ["one"])]))
+    log_p = np.log([[0.75, 0.25], [0.5, 0.5]])
+    np.savez(out / "0.npz", log_p=log_p, computed=np.ones(2), seconds=np.ones(2), at=0.0)
+    return run, out
+
+
+def test_answers_come_back_into_a_store(tmp_path, back):
+    run, out = back
+    packed(tmp_path, away.Part(run.name, [[1, 2, 3], [9, 9]], np.zeros((2, 2), dtype=int)))
+    away.unpack(tmp_path / "questions.npz", tmp_path / "store.sqlite", out)
+    with Store(tmp_path / "store.sqlite") as store:
+        table = store.table()
+    assert np.exp(table["log_p_1"]).tolist() == pytest.approx([0.75, 0.5])
+    assert table["tokens"].tolist() == [3, 2]
+
+
+def test_a_file_of_other_questions_is_refused(tmp_path, back):
+    run, out = back
+    packed(tmp_path, away.Part(run.name, [[9, 9], [1, 2]], np.zeros((2, 2), dtype=int)))
     with pytest.raises(JudgeError, match="other questions than this clone"):
         away.unpack(tmp_path / "questions.npz", tmp_path / "store.sqlite", out)
 
@@ -106,8 +120,6 @@ def test_two_machines_are_compared_call_by_call(monkeypatch, tmp_path):
     monkeypatch.setattr(answers, "folder", lambda model: tmp_path)
     which = {answers.QWEN: "gpu", answers.PROCESSOR: "processor"}
     monkeypatch.setattr(answers, "kept", lambda name, model: tables[which[model]])
-    from reproduction.settings import Settings
-
     one, every = engines.table(Settings(draws=1)).to_dict("records")
     assert (one["table"], every["table"]) == ("t", "all")
     for row in (one, every):

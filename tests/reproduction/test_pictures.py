@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import run, verdicts
-from reproduction.telling import answer, pictures, power, sentences
+from reproduction import run
+from reproduction.telling import answer, paper_pictures, pictures, power, sentences
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +56,14 @@ def test_the_headline_says_what_the_lines_do(lead):
     assert words["saved"] == f"{saved['regret_one'].min():.0f}"
 
 
-def test_every_prediction_has_its_square():
-    card = verdicts.scorecard()
-    blocks = pictures.squares(card).set_index("group")
+def test_every_prediction_has_its_square(card):
+    blocks = paper_pictures.squares(card).set_index("group")
     shares = power.shares(card).set_index("group")
-    counts = blocks[list(pictures.VERDICT)]
+    counts = blocks[list(paper_pictures.VERDICT)]
     assert list(counts.sum(axis=1)) == list(shares.loc[blocks.index, "predictions"])
     agree = 100 * counts["agrees"] / counts.sum(axis=1)
     np.testing.assert_allclose(agree, shares.loc[blocks.index, "agree"])
-    figure = pictures.waffle(blocks.reset_index())
+    figure = paper_pictures.waffle(blocks.reset_index())
     drawn = sum(len(ax.patches) for ax in figure.axes)
     assert drawn == counts.to_numpy().sum()
     lead = shares["lead"]

@@ -5,7 +5,6 @@ import hashlib
 import pandas as pd
 import pytest
 
-from judging.machine import data_dir
 from reproduction import published
 
 V2, V1, CA, SA = published.PAPERS
@@ -104,11 +103,3 @@ class TestConsistency:
         assert list(wide.index) == [n * (n - 1) for n in (2, 3, 4, 6, 8, 12, 16)]
         assert all(wide[name].is_monotonic_increasing for name in ("final", "gold"))
         assert wide["final"].iloc[-1] == 100
-
-    def test_the_calibration_cells_are_cells_of_the_tables(self):
-        used = pd.read_csv(data_dir() / "published" / f"{CA}_calibration.csv", dtype=str)
-        printed = published.all_tables(paper=CA).set_index("id")
-        assert len(used) == 64
-        assert used["id"].is_unique
-        same = ["value", "system", "dataset", "attribute"]
-        assert (printed.loc[used["id"], same].to_numpy() == used[same].to_numpy()).all()

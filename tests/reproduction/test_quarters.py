@@ -61,8 +61,7 @@ def test_a_tree_of_few_steps_and_not_a_ring():
     np.add.at(laplacian, (calls[:, 0], calls[:, 1]), -1.0)
     laplacian += laplacian.T
     laplacian -= np.diag(laplacian.sum(axis=1))
-    inverse = np.linalg.pinv(laplacian)
-    mean = 2.0 * np.trace(inverse) / (N - 1)
+    mean = 2.0 * (1.0 / np.linalg.eigvalsh(laplacian)[1:]).sum() / (N - 1)  # of its inverse's trace
     assert mean < 15.0
     assert mean < 0.1 * N / 6, "a ring of N pairs has N / 6"
 
@@ -150,8 +149,9 @@ def test_a_part_of_the_run_is_read_as_far_as_it_goes(monkeypatch, quarter, sizes
     assert {name.split(", ")[1].split(" ")[0] for name in found} == sizes
     both, _ = predict_more.asked_stories()
     assert len(both) == (0 if quarter < 3 else 2 * N)
+    of_few = [one for one in predict_more.written() if one["predicted"] == predict_more.FEW]
+    monkeypatch.setattr(predict_more, "written", lambda: of_few)
     rows = predict_more.outcomes()
-    rows = rows[rows["predicted"] == predict_more.FEW]
     assert set(rows["attribute"]) == {"mean", *predict_more.STORIES}
     assert set(rows["quantity"]) == set(found)
 

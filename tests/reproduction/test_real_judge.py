@@ -136,7 +136,7 @@ def test_one_number_in_words(monkeypatch):
 
 def test_a_thousand_calls_by_hand(monkeypatch):
     runs = [{"answers": 50, "tokens": 5000, "computed": 500, "seconds": 100}] * 2
-    monkeypatch.setattr(real_judge.ask_model, "about", lambda _: {"runs": {"x-poe": runs}})
+    monkeypatch.setattr(real_judge, "asked_about", lambda _: {"runs": {"x-poe": runs}})
     expected = {"tokens": 100_000.0, "computed": 10_000.0, "seconds": 2000.0}
     assert real_judge.cost_of_a_thousand("x-poe") == expected
     runs.append({"answers": 100, "tokens": 10_000, "computed": 1000, "seconds": 50})
@@ -148,7 +148,7 @@ def test_the_seventh_judge_is_absent_until_it_was_asked(monkeypatch):
     def nothing(*_, **__):
         raise LookupError
 
-    monkeypatch.setattr(real_judge.ask_model, "answers", nothing)
+    monkeypatch.setattr(ask_model, "answers", nothing)
     monkeypatch.setattr(
         "reproduction.answers.kept", lambda *_: pd.DataFrame(columns=ask_model.PLACES)
     )
@@ -164,7 +164,7 @@ def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
     gold = data.scores["instruction"][contexts]
     gap = gold[:, :, None] - gold[:, None, :]
     log_p = log_expit(np.stack([3.0 * gap, -3.0 * gap], axis=-1))
-    monkeypatch.setattr(real_judge.ask_model, "answers", lambda *a, **k: (contexts, log_p))
+    monkeypatch.setattr(ask_model, "answers", lambda *a, **k: (contexts, log_p))
     shown = re.sub(r"<[^>]+>", " ", outcomes.llmbar())
     assert (
         len(

@@ -16,11 +16,6 @@ from reproduction.significance import CHANCE, CLEAR, LIKELY
 from reproduction.telling import answer, dialogues, drawings, pages, power, sentences
 
 
-@pytest.fixture(scope="module")
-def card():
-    return verdicts.scorecard()
-
-
 def asked(system, dataset, value, se, **changes):
     """One row of a stored `measured-methods`."""
     plain = {

@@ -14,8 +14,8 @@ from reproduction.telling import pages, power, sentences
 
 
 @pytest.fixture(scope="module")
-def card():
-    return verdicts.scorecard()
+def overview(card):
+    return power.overview(card)
 
 
 @pytest.fixture(scope="module")
@@ -271,8 +271,8 @@ class TestBaselines:
         assert found[head.format(10, "avg-prob")] == pytest.approx(few + 5 / 9 * (many - few))
         assert found[head.format(10, "PoE-BT")] == many
 
-    def test_the_overview_has_each_table_and_each_experiment_once(self, card):
-        rows = power.overview(card).set_index(["paper", "table"])
+    def test_the_overview_has_each_table_and_each_experiment_once(self, card, overview):
+        rows = overview.set_index(["paper", "table"])
         two = rows.loc["PoE, version 2"]
         assert (
             two.loc["each experiment once", "predicted"]
@@ -292,8 +292,9 @@ def test_a_table_with_a_cell_that_cannot_be_read_is_reported(card):
     assert "Verdicts: agrees" in text
 
 
-def test_the_command(card, capsys, tmp_path, monkeypatch):
+def test_the_command(card, overview, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(verdicts, "scorecard", lambda: card)
+    monkeypatch.setattr(power, "overview", lambda _: overview)
     assert main(["scorecard", "--check", "--causes", "--cells", "table1"]) == 0
     out = capsys.readouterr().out
     assert "no verdict got worse" in out

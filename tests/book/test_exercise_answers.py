@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.exercises import LISTS, NUMBER, TRUTH, asks, numbers_of, returns
+from book.exercises import LISTS, NUMBER, TRUTH, asks, numbers_of, returns
 
 
 @pytest.mark.parametrize(
