@@ -23,6 +23,7 @@
     "08-laplacian-experts.html": ["laplacian", "outliers", "robust", "linear program"],
     "09-positional-bias.html": ["position bias", "order bias", "first position"],
     "10-which-comparison-next.html": ["which pair next", "active learning", "adaptive"],
+    "02-reading-answers.html": ["logprobs", "tokens", "mass"],
     "03-is-the-ranking-any-good.html": ["spearman", "correlation", "kendall", "metric"],
     "15-several-judges.html": ["several judges", "ensemble", "panel", "majority vote", "jury"],
     "11-running-judges.html": ["speed", "fast", "cache", "throughput"],

@@ -25,6 +25,8 @@ TELLS = {
     "02-places": r"[Aa]lmost nothing happens|With Ada shown first and with Dan shown first",
     "02-bias": r"bias is many times larger|difference \{difference",
     "02-temperature": r"does not notice \$T\$|uses the probabilities does",
+    "02-space": r"tokens without the space|like any other, because",
+    "02-draws": r"It takes four|draw\{'s'",
     "03-second": r"wins put Ben second|Ben and Cleo change places|1\.5/3|another that says",
     "03-connected": r"It is 40 per cent|of all sets fall apart|\"any set\"|from above 0\.9",
     "03-systems": r"Yes, they will|knows only the systems|one judge beats|systems alone",
