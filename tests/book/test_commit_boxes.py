@@ -33,6 +33,7 @@ TELLS = {
     "03-calls": r"It needs about|most clearly below 100 calls",
     "04-cleo": r"It is 9\.3|expected \{10 \* share",
     "04-finite": r"for a good judge hardly ever|Good judges break the model",
+    "04-arrow": r"It is a single one|a way back|Dan has also beaten|Dan beats Ada",
     "04-large": r"They follow the wins minus",
     "04-weak": r"The weak ones",
     "05-ring": r"0\.25|a quarter of the excess",
