@@ -205,9 +205,9 @@
         .sort((a, b) => reached[a[0]].size - reached[b[0]].size);
       const finite = groups.length === 1;
       const top = groups[0];
-      if (!finite) top.forEach((i) => draw(svg, "circle", { cx: SPOTS[i][0], cy: SPOTS[i][1], r: 30, class: "live-area live-1" }));
+      if (!finite) top.forEach((i) => draw(svg, "circle", { cx: SPOTS[i][0], cy: SPOTS[i][1], r: 30, class: "live-solid", style: "fill-opacity:0.12" }));
       wins.forEach((row, i) => row.forEach((n, j) =>
-        n > 0 && arrow(svg, SPOTS[j], SPOTS[i], 3 * n, more() === `${j}-${i}` ? "live-1" : "")));
+        n > 0 && arrow(svg, SPOTS[j], SPOTS[i], 3 * n, more() === `${j}-${i}` ? "live-drawn" : "")));
       SPOTS.forEach(([cx, cy], i) => {
         draw(svg, "circle", { cx, cy, r: 19, class: `live-text live-${i}` });
         if (hand.held() === i) draw(svg, "circle", { cx, cy, r: 23, class: `live-line live-${i}` });
