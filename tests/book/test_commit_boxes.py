@@ -28,6 +28,7 @@ TELLS = {
     "02-space": r"tokens without the space|like any other, because",
     "02-draws": r"It takes four|draw\{'s'",
     "03-second": r"wins put Ben second|Ben and Cleo change places|1\.5/3|another that says",
+    "03-levels": r"Only the dataset level|inside the article all fall",
     "03-connected": r"It is 40 per cent|of all sets fall apart|\"any set\"|from above 0\.9",
     "03-systems": r"Yes, they will|knows only the systems|one judge beats|systems alone",
     "03-calls": r"It needs about|most clearly below 100 calls",

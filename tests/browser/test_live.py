@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 from scipy.stats import norm
 
 import poe
+from judging import metrics
 from judging.judges import Answer
 from poe.graph import strong_components
 from tests.browser.checks import live_page, offline_page, quiet_page
@@ -27,6 +28,7 @@ CHAPTERS = {
     "fig-live-mass": "02",
     "fig-live-ranks": "03-from",  # the first of two pages
     "fig-live-connected": "03-from",
+    "fig-live-levels": "03-is",
     "fig-live-zermelo": "04-bradley",  # the first of two pages
     "fig-live-arrows": "04-bradley",
     "fig-live-front": "index",
@@ -261,6 +263,30 @@ def test_cells_of_guesses_scatter_as_the_formula_says(page: Any, seed: int) -> N
     # A sum of correlations of orders, each 1 - 6 S / (n^3 - n) with an even sum of squares S.
     steps = (contexts - contexts * values) * (n**3 - n) / 12
     np.testing.assert_allclose(steps, steps.round(), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_levels_are_the_packages_and_only_one_list_sees_a_shift(page: Any, seed: int) -> None:
+    levels = (metrics.summary_level, metrics.dataset_level, metrics.system_level)
+    figure = page.locator("#fig-live-levels")
+    before = state(page, "fig-live-levels")
+    figure.locator("input").first.press("Home")
+    lowered = state(page, "fig-live-levels")
+    assert [lowered[name] == before[name] for name in ("summary", "dataset", "system")] == [
+        True,
+        False,
+        True,
+    ]
+    move(page, "fig-live-levels", seed)
+    figure.locator("select").select_option(["AB", "CD", "none"][seed])
+    shown = state(page, "fig-live-levels")
+    wanted = [
+        level(np.array(shown["predicted"]), np.array(shown["human"])).value for level in levels
+    ]
+    np.testing.assert_allclose(
+        [shown[n] for n in ("summary", "dataset", "system")], wanted, atol=1e-9
+    )
+    figure.get_by_role("button", name="Start again").click()
 
 
 @pytest.mark.parametrize("place", ["last", "middle", "front"])
