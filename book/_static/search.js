@@ -9,7 +9,7 @@
   const CALLED = {
     "when-both-orders.html": ["both orders", "second order", "swap order", "order of texts"],
     "14-how-sure.html": ["how sure", "confidence interval", "error bars", "uncertainty",
-      "significance", "when to stop"],
+      "significance"],
     "bring-your-own.html": ["rank texts", "rank essays", "own data", "install", "download", "pip"],
     "bring-your-own.html#how-far-people-would-agree": ["human labels", "agree with people", "trust the judge"],
     "bring-your-own.html#a-language-model": ["which judge", "openai", "ollama", "vllm", "server", "api key"],
@@ -23,7 +23,9 @@
     "08-laplacian-experts.html": ["laplacian", "outliers", "robust", "linear program"],
     "09-positional-bias.html": ["position bias", "order bias", "first position"],
     "10-which-comparison-next.html": ["which pair next", "active learning", "adaptive"],
+    "02-reading-answers.html": ["logprobs", "tokens", "mass"],
     "03-is-the-ranking-any-good.html": ["spearman", "correlation", "kendall", "metric"],
+    "14-when-to-stop.html": ["when to stop", "stopping", "how many comparisons", "budget"],
     "15-several-judges.html": ["several judges", "ensemble", "panel", "majority vote", "jury"],
     "11-running-judges.html": ["speed", "fast", "cache", "throughput"],
     "what-is-new.html": ["new", "findings", "summary", "main results"],

@@ -20,6 +20,23 @@ PAGES = {  # a page that is gone -> where its content is
     "why-cells-deviate": "diagnoses.html",
 }
 PARTS = {  # page -> its parts that have moved -> the page where they are, under the same name
+    "02-prompt-based-classifier": dict.fromkeys(
+        (
+            *("reading-answers-in-practice", "ex-spellings", "ex-draws", "equation-eq-spellings"),
+            *("equation-eq-sampled-answers", "equation-eq-draws-needed"),
+            *("equation-eq-expected-score", "equation-eq-scores-as-answers"),
+        ),
+        "02-reading-answers.html",
+    ),
+    "14-how-sure": dict.fromkeys(
+        (
+            *("when-the-answers-choose-the-pairs", "sure-adaptive", "the-same-essays-judged-twice"),
+            *("when-to-stop", "planning-a-budget", "sure-plan", "ex-sure-rule", "sure-walk"),
+            *("a-walk-through-judging-rank", "equation-eq-sure-stopping"),
+            *("equation-eq-sure-budget", "equation-eq-sure-separate"),
+        ),
+        "14-when-to-stop.html",
+    ),
     "results": dict.fromkeys(
         ("claims", "ten-headline-claims", "one-row-per-table", "what-the-words-and-marks-mean"),
         "claims.html",

@@ -21,11 +21,12 @@ SOURCES = {page.name: page.text for page in find_pages(ROOT)}
 
 
 def anchors(name: str) -> set[str]:
-    """The names of a page's parts, as Sphinx makes them of headings and labels."""
+    """The names of a page's parts, as Sphinx makes them of headings, labels and equations."""
     text = SOURCES[name]
     headings = re.findall(r"^#{2,4} (.+)$", text, re.M)
     made = {re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") for words in headings}
-    return made | set(re.findall(r"^\(([\w-]+)\)=$", text, re.M))
+    made |= {f"equation-{name}" for name in re.findall(r"^\$\$ \(([\w-]+)\)$", text, re.M)}
+    return made | set(re.findall(r"^(?:\(|:label: )([\w-]+)(?:\)=)?$", text, re.M))
 
 
 def test_every_page_that_is_gone_is_gone_and_leads_to_what_is_there() -> None:

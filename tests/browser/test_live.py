@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 from scipy.stats import norm
 
 import poe
+from judging import metrics
 from judging.judges import Answer
 from poe.graph import strong_components
 from tests.browser.checks import live_page, offline_page, quiet_page
@@ -27,7 +28,9 @@ CHAPTERS = {
     "fig-live-mass": "02",
     "fig-live-ranks": "03-from",  # the first of two pages
     "fig-live-connected": "03-from",
+    "fig-live-levels": "03-is",
     "fig-live-zermelo": "04-bradley",  # the first of two pages
+    "fig-live-arrows": "04-bradley",
     "fig-live-front": "index",
     "fig-live-springs": "05",
     "fig-live-pool": "05",
@@ -51,7 +54,9 @@ FIGURES = list(CHAPTERS)
 KEEPS_STILL = {"fig-live-springs-laplacian", "fig-live-connected"}
 # Figures that begin with a button, and others without a slider: what changes what is shown first.
 BUTTONS = {"fig-live-next": "Ask a random pair", "fig-live-colours": "my grades"}
-FIRST = {"fig-live-deal": "select", "fig-live-next-token": "select", "fig-live-recipe": "select"}
+FIRST = dict.fromkeys(
+    (f"fig-live-{name}" for name in ("arrows", "deal", "next-token", "recipe")), "select"
+)
 # The page stops on the way to the optimum a little earlier than the package does.
 LAPLACIAN_TOLERANCE = 1e-5
 STILL = "<img alt='the still picture' src='data:image/svg+xml,%3Csvg/%3E'>"
@@ -260,6 +265,30 @@ def test_cells_of_guesses_scatter_as_the_formula_says(page: Any, seed: int) -> N
     np.testing.assert_allclose(steps, steps.round(), atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_three_levels_are_the_packages_and_only_one_list_sees_a_shift(page: Any, seed: int) -> None:
+    levels = (metrics.summary_level, metrics.dataset_level, metrics.system_level)
+    figure = page.locator("#fig-live-levels")
+    before = state(page, "fig-live-levels")
+    figure.locator("input").first.press("Home")
+    lowered = state(page, "fig-live-levels")
+    assert [lowered[name] == before[name] for name in ("summary", "dataset", "system")] == [
+        True,
+        False,
+        True,
+    ]
+    move(page, "fig-live-levels", seed)
+    figure.locator("select").select_option(["AB", "CD", "none"][seed])
+    shown = state(page, "fig-live-levels")
+    wanted = [
+        level(np.array(shown["predicted"]), np.array(shown["human"])).value for level in levels
+    ]
+    np.testing.assert_allclose(
+        [shown[n] for n in ("summary", "dataset", "system")], wanted, atol=1e-9
+    )
+    figure.get_by_role("button", name="Start again").click()
+
+
 @pytest.mark.parametrize("place", ["last", "middle", "front"])
 def test_the_cost_of_a_call_is_that_of_a_tree(page: Any, place: str) -> None:
     """Every different beginning of the prompts of a context, counted one by one."""
@@ -298,6 +327,25 @@ def test_zermelo_and_the_condition_of_ford(page: Any, seed: int) -> None:
     assert (shown["unbeaten"] is None) == (labels.max() == 0)
     for i in shown["unbeaten"] or []:
         assert not wins[[j for j in range(4) if j not in shown["unbeaten"]], i].any()
+
+
+def test_one_arrow_of_twelve_makes_the_scores_finite(page: Any) -> None:
+    """Every decision that may be added, against the package's components and its iteration."""
+    for won, lost in permutations(range(4), 2):
+        page.locator("#fig-live-arrows select").select_option(f"{lost}-{won}")
+        shown = state(page, "fig-live-arrows")
+        decisions = np.array(shown["decisions"])  # the loser, the winner
+        assert decisions[-1].tolist() == [lost, won]
+        labels = strong_components(4, decisions)
+        groups = [[i for i in range(4) if labels[i] == label] for label in set(labels)]
+        assert sorted(shown["groups"]) == sorted(groups)
+        top = shown["groups"][0]
+        assert all(i not in top or j in top for i, j in decisions), "an arrow leaves the top group"
+        assert (shown["scores"] is not None) == (len(groups) == 1) == ((lost, won) == (0, 3))
+        if shown["scores"]:
+            c = poe.Comparisons.from_pairs(decisions[:, ::-1], np.ones(6), items=range(4))
+            np.testing.assert_allclose(shown["scores"], poe.bradley_terry(c), atol=1e-6)
+    page.locator("#fig-live-arrows").get_by_role("button", name="Start again").click()
 
 
 @pytest.mark.parametrize("remedy", ["none", "mean", "both"])

@@ -236,6 +236,21 @@ def test_a_peg_is_dragged_and_the_ring_stays(
     opened.locator("#fig-live-votes").get_by_role("button", name="Start again").click()
 
 
+@pytest.mark.parametrize("drag", [mouse_drag, touch_drag])
+def test_an_arrow_is_drawn_by_a_drag(
+    page: Any, phone: Any, drag: Callable[..., Callable[[], None]]
+) -> None:
+    opened = phone if drag is touch_drag else page
+    handle = "#fig-live-arrows .live-handle"
+    (x, y), (to_x, to_y) = (middle(opened, handle, k) for k in (0, 3))  # from Ada to Dan
+    drag(opened, handle, 0, to_x - x, to_y - y)()
+    shown = state(opened, "fig-live-arrows")
+    assert shown["decisions"][5:] == [[0, 3]]
+    assert shown["scores"] is not None
+    opened.locator("#fig-live-arrows").get_by_role("button", name="Start again").click()
+    assert len(state(opened, "fig-live-arrows")["decisions"]) == 5
+
+
 @pytest.mark.parametrize("tap", ["click", "tap"])
 def test_the_ampere_enters_where_one_taps(page: Any, phone: Any, tap: str) -> None:
     opened = phone if tap == "tap" else page

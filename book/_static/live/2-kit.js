@@ -176,6 +176,52 @@ poeLive.kit = (() => {
     return { slider, choice, button, restart, update, change, root, svg };
   };
 
+  // Two of the places in a picture are joined by a drag from one to the other, or by two taps:
+  // `take(first, second)` is told. What is returned says which one was tapped first, and forgets it.
+  const joining = (live, { places, reach, take }) => {
+    const { svg } = live;
+    let held = null;
+    let thread = null; // the line from the place that a drag began at to the finger
+    let start = null;
+    const point = ({ clientX, clientY }) => {
+      const box = svg.getBoundingClientRect();
+      return [clientX - box.left, clientY - box.top].map((v) => (v * svg.viewBox.baseVal.width) / box.width);
+    };
+    const under = ([x, y]) => {
+      const far = places.map(([px, py]) => Math.hypot(x - px, y - py));
+      const nearest = far.indexOf(Math.min(...far));
+      return far[nearest] < reach ? nearest : null;
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      start = under(point(event));
+      if (start === null) return;
+      event.preventDefault();
+      svg.setPointerCapture(event.pointerId);
+      const [x, y] = places[start];
+      thread = draw(svg, "line", { x1: x, y1: y, x2: x, y2: y, class: "live-thread" });
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (!thread) return;
+      const [x, y] = point(event);
+      thread.setAttribute("x2", x);
+      thread.setAttribute("y2", y);
+    });
+    const release = (event) => {
+      if (!thread) return;
+      thread = null;
+      const end = event.type === "pointerup" ? under(point(event)) : null;
+      const first = end !== start ? start : held;
+      // Let go between the places: nothing is joined. A tap: held, or the second of two.
+      const second = end === null || first === null || first === end ? null : end;
+      held = end === start && first === null ? end : null;
+      if (second !== null) take(first, second);
+      live.change();
+    };
+    svg.addEventListener("pointerup", release);
+    svg.addEventListener("pointercancel", release);
+    return { held: () => held, forget: () => (held = null) };
+  };
+
   const pairName = ({ first, second }) => `${NAMES[first]} over ${NAMES[second]}`;
   const inOrder = (scores) =>
     scores.map((_, i) => i).sort((a, b) => scores[b] - scores[a]).map((i) => NAMES[i]).join(", ");
@@ -188,6 +234,6 @@ poeLive.kit = (() => {
   document.addEventListener("DOMContentLoaded", enliven);
 
   return {
-    NAMES, EXAMPLE, fixed, signed, html, draw, firm, path, scale, axis, frame, pairName, inOrder, random,
+    NAMES, EXAMPLE, fixed, signed, html, draw, firm, path, scale, axis, frame, joining, pairName, inOrder, random,
   };
 })();

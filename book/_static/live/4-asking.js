@@ -1,6 +1,6 @@
 // Live figures about what to ask: chapters 9, 10 and 14.
 (() => {
-  const { NAMES, axis, draw, firm, fixed, frame, inOrder, path, random, scale, signed } = poeLive.kit;
+  const { NAMES, axis, draw, firm, fixed, frame, inOrder, joining, path, random, scale, signed } = poeLive.kit;
   const {
     bradleyTerry, jamesStein, laplacian, logDeterminant, logit, mean, normalCdf, pseudoInverse,
     resistance, sigmoid, spearman,
@@ -78,7 +78,7 @@
     const least = n - 1;
     let asked = [...chain];
     let draws = random(7);
-    let held = null; // the text that was tapped, the first of a pair
+    let hand; // joins two texts to a pair
     const place = (i) => {
       const angle = (2 * Math.PI * i) / n - Math.PI / 2;
       return [96 + 74 * Math.cos(angle), 100 + 74 * Math.sin(angle)];
@@ -118,7 +118,7 @@
       });
       for (let i = 0; i < n; i++) {
         const [px, py] = place(i);
-        const look = i === held ? "live-node live-held" : "live-node";
+        const look = i === hand.held() ? "live-node live-held" : "live-node";
         draw(svg, "circle", { cx: px, cy: py, r: 14, class: look });
         draw(svg, "text", { x: px, y: py + 4.5, class: "live-label", "text-anchor": "middle" }, NAMES[i][0]);
         firm(draw(svg, "circle", { cx: px, cy: py, r: REACH, class: "live-handle" }));
@@ -160,48 +160,11 @@
       options: pairs.map(({ first, second }) => [`${first}-${second}`, `${NAMES[first]} and ${NAMES[second]}`]),
     });
     const add = (chosen) => {
-      held = null;
+      hand.forget();
       if (asked.length < 21) asked = [...asked, chosen];
     };
-    const svg = live.root.querySelector("svg");
-    const point = ({ clientX, clientY }) => {
-      const box = svg.getBoundingClientRect();
-      return [clientX - box.left, clientY - box.top].map((v) => (v * 360) / box.width);
-    };
-    const under = ([x, y]) => {
-      const far = Array.from({ length: n }, (_, i) => Math.hypot(x - place(i)[0], y - place(i)[1]));
-      const nearest = far.indexOf(Math.min(...far));
-      return far[nearest] < REACH ? nearest : null;
-    };
-    let thread = null; // the line from the text that a drag began at to the finger
-    let start = null;
-    svg.addEventListener("pointerdown", (event) => {
-      start = under(point(event));
-      if (start === null) return;
-      event.preventDefault();
-      svg.setPointerCapture(event.pointerId);
-      const [x, y] = place(start);
-      thread = draw(svg, "line", { x1: x, y1: y, x2: x, y2: y, class: "live-thread" });
-    });
-    svg.addEventListener("pointermove", (event) => {
-      if (!thread) return;
-      const [x, y] = point(event);
-      thread.setAttribute("x2", x);
-      thread.setAttribute("y2", y);
-    });
-    const release = (event) => {
-      if (!thread) return;
-      thread = null;
-      const end = event.type === "pointerup" ? under(point(event)) : null;
-      // Let go between the texts: nothing is asked. A tap: held, or the second of two.
-      if (end === null) held = null;
-      else if (end !== start) add({ first: start, second: end });
-      else if (held === null || held === end) held = held === end ? null : end;
-      else add({ first: held, second: end });
-      live.change();
-    };
-    svg.addEventListener("pointerup", release);
-    svg.addEventListener("pointercancel", release);
+    const places = Array.from({ length: n }, (_, i) => place(i));
+    hand = joining(live, { places, reach: REACH, take: (first, second) => add({ first, second }) });
     live.button("Ask this pair", () => {
       const [first, second] = pair().split("-").map(Number);
       add({ first, second });
@@ -210,7 +173,7 @@
     live.button("Ask a random pair", () => add(pairs[Math.floor(draws() * pairs.length)]));
     live.restart(() => {
       asked = [...chain];
-      held = null;
+      hand.forget();
       draws = random(7);
     });
     live.update();

@@ -1,9 +1,9 @@
 // Live figures of chapters 1, 2 and 4: what a call buys, what a label's probability is a share of,
-// and Zermelo's iteration on its arrows.
+// Zermelo's iteration on its arrows, and the one arrow that makes scores finite.
 (() => {
-  const { EXAMPLE, NAMES, axis, draw, fixed, frame, inOrder, pairName, path, scale, signed } =
+  const { EXAMPLE, NAMES, axis, draw, firm, fixed, frame, inOrder, joining, pairName, path, scale, signed } =
     poeLive.kit;
-  const { normalCdf, sigmoid } = poeLive.mathematics;
+  const { bradleyTerry, normalCdf, sigmoid } = poeLive.mathematics;
 
   // Chapter 1: the chance of putting two texts in order, by grading and by comparing.
   const TEXTS = 16;
@@ -110,19 +110,23 @@
       Math.abs(s.reduce((sum, other, j) =>
         i === j ? sum : sum + wins[i][j] - (wins[i][j] + wins[j][i]) * sigmoid(own - other), 0))));
 
-  // The smallest group that no arrow leaves, or null where one can walk from every text to every other.
-  const unbeaten = (wins) => {
-    const reached = wins.map((_, start) => {
+  // Whom one can walk to from each text, from loser to winner.
+  const reach = (wins) =>
+    wins.map((_, start) => {
       const seen = new Set([start]);
       for (const i of seen) wins.forEach((row, j) => row[i] > 0 && seen.add(j));
       return seen;
     });
+
+  // The smallest group that no arrow leaves, or null where one can walk from every text to every other.
+  const unbeaten = (wins) => {
+    const reached = reach(wins);
     const least = reached.reduce((a, b) => (b.size < a.size ? b : a));
     return least.size < wins.length ? [...least].sort() : null;
   };
 
   const SPOTS = [[80, 34], [140, 108], [80, 182], [20, 108]];
-  const arrow = (svg, from, to, count) => {
+  const arrow = (svg, from, to, count, look = "") => {
     const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     const length = Math.hypot(dx, dy);
     const [ux, uy] = [dx / length, dy / length];
@@ -133,9 +137,9 @@
     const width = 0.8 + 0.35 * count;
     const tip = length - 20;
     const [a, b] = [at(20, 0), at(tip - 7, 0)];
-    draw(svg, "line", { x1: a[0], y1: a[1], x2: b[0], y2: b[1], class: "live-arrow", style: `stroke-width:${width}` });
+    draw(svg, "line", { x1: a[0], y1: a[1], x2: b[0], y2: b[1], class: `live-arrow ${look}`, style: `stroke-width:${width}` });
     const corners = [at(tip, 0), at(tip - 9, 3.5 + width / 2), at(tip - 9, -3.5 - width / 2)];
-    draw(svg, "polygon", { points: corners.map((p) => p.map((v) => v.toFixed(1)).join(",")).join(" "), class: "live-head" });
+    draw(svg, "polygon", { points: corners.map((p) => p.map((v) => v.toFixed(1)).join(",")).join(" "), class: `live-head ${look}` });
   };
 
   poeLive.figures["fig-live-zermelo"] = (figure) => {
@@ -180,6 +184,72 @@
       live.slider({ text: pairName(pair), low: 0, high: 10, step: 1, value: 10 * pair.p, show: whole }),
     );
     live.restart();
+    live.update();
+  };
+
+  // Chapter 4: five decisions without a finite answer, and one more that the reader draws.
+  poeLive.figures["fig-live-arrows"] = (figure) => {
+    const y = scale([-0.7, 1], [192, 30]);
+    let more, hand;
+    const redraw = (svg) => {
+      const extra = more() === "none" ? null : more().split("-").map(Number); // the loser, the winner
+      const decisions = EXAMPLE.map(({ first, second, p }) => (p > 0.5 ? [second, first] : [first, second]));
+      if (extra) decisions.push(extra);
+      const wins = SPOTS.map(() => [0, 0, 0, 0]);
+      decisions.forEach(([lost, won]) => (wins[won][lost] += 1));
+      // Texts that can be reached from each other make a group; arrows lead up from group to group.
+      const reached = reach(wins);
+      const groups = SPOTS.map((_, i) => i)
+        .filter((i) => ![...reached[i]].some((j) => j < i && reached[j].has(i)))
+        .map((i) => [...reached[i]].filter((j) => reached[j].has(i)).sort())
+        .sort((a, b) => reached[a[0]].size - reached[b[0]].size);
+      const finite = groups.length === 1;
+      const top = groups[0];
+      if (!finite) top.forEach((i) => draw(svg, "circle", { cx: SPOTS[i][0], cy: SPOTS[i][1], r: 30, class: "live-solid", style: "fill-opacity:0.12" }));
+      wins.forEach((row, i) => row.forEach((n, j) =>
+        n > 0 && arrow(svg, SPOTS[j], SPOTS[i], 3 * n, more() === `${j}-${i}` ? "live-drawn" : "")));
+      SPOTS.forEach(([cx, cy], i) => {
+        draw(svg, "circle", { cx, cy, r: 19, class: `live-text live-${i}` });
+        if (hand.held() === i) draw(svg, "circle", { cx, cy, r: 23, class: `live-line live-${i}` });
+        draw(svg, "text", { x: cx, y: cy + 4, class: "live-label live-on", "text-anchor": "middle" }, NAMES[i]);
+        firm(draw(svg, "circle", { cx, cy, r: 24, class: "live-handle" }));
+      });
+      const scores = finite ? bradleyTerry(4, decisions.map(([lost, won]) => ({ first: won, second: lost, p: 1 }))).scores : null;
+      if (finite) {
+        [-0.5, 0, 0.5, 1].forEach((tick) => {
+          draw(svg, "line", { x1: 222, x2: 350, y1: y(tick), y2: y(tick), class: "live-rule" });
+          draw(svg, "text", { x: 216, y: y(tick) + 4, class: "live-tick", "text-anchor": "end" }, signed(tick, 1));
+        });
+        scores.forEach((score, i) => {
+          draw(svg, "circle", { cx: 240, cy: y(score), r: 6, class: `live-dot live-${i}` });
+          draw(svg, "text", { x: 254, y: y(score) + 4, class: `live-label live-${i}` }, `${NAMES[i]} ${signed(score, 1)}`);
+        });
+      } else {
+        const step = 156 / Math.max(1, groups.length - 1);
+        groups.forEach((group, k) => {
+          const height = 34 + step * k;
+          draw(svg, "text", { x: 236, y: height + 4, class: "live-label" }, group.map((i) => NAMES[i]).join(", "));
+          if (k > 0) draw(svg, "text", { x: 236, y: height - step / 2 + 4, class: "live-tick" }, "as far as you like");
+        });
+        draw(svg, "line", { x1: 222, x2: 222, y1: 200, y2: 16, class: "live-arrow live-dashed", style: "stroke-width:2" });
+        draw(svg, "polygon", { points: "222,4 216,17 228,17", class: "live-head" });
+      }
+      draw(svg, "text", { x: 222, y: 218, class: "live-name" }, "score (logits)");
+      const named = top.map((i) => NAMES[i]).join(" and ");
+      const also = extra ? `${NAMES[extra[1]]} has also beaten ${NAMES[extra[0]]}. ` : "Five decisions. ";
+      const words = finite
+        ? `${also}You can walk along the arrows from every text to every other: the scores are finite.`
+        : `${also}No arrow leaves ${named}, so the decisions only become more probable the higher ${top.length > 1 ? "they are" : "she is"} raised: no finite answer.`;
+      return { words, state: { decisions, groups, scores } };
+    };
+    const live = frame(figure, { label: "Which arrow makes the scores finite?", height: 228, redraw });
+    const options = [["none", "none"]];
+    SPOTS.forEach((_, won) => SPOTS.forEach((_, lost) =>
+      won !== lost && options.push([`${lost}-${won}`, `${NAMES[won]} beats ${NAMES[lost]}`])));
+    more = live.choice({ text: "one more decision", value: "none", options });
+    const select = live.root.querySelector("select");
+    hand = joining(live, { places: SPOTS, reach: 26, take: (lost, won) => (select.value = `${lost}-${won}`) });
+    live.restart(hand.forget);
     live.update();
   };
 })();
