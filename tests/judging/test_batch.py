@@ -233,22 +233,22 @@ def texts(tmp_path):
     return tmp_path / "texts.csv"
 
 
-def test_a_ranking_takes_four_rounds_and_asks_nothing_twice(texts, tmp_path, capsys):
+@pytest.mark.parametrize(("more", "files"), [((), 2), (("1",), 1), (("3",), 3)])
+def test_a_ranking_takes_two_rounds_or_as_many_as_are_set(texts, tmp_path, more, files):
     command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--budget", "10x"]
+    command += [part for count in more for part in ("--set", f"rounds={count}")]
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path)
-    assert len(sent) == 4
+    assert len(sent) == files
     assert sum(map(len, sent)) == len({key for one in sent for key in one}) == 200
-    said = capsys.readouterr()
-    assert "then this command again" in said.err
-    assert "200 comparisons" in said.out
 
 
-def test_lost_answers_are_asked_again_and_no_others(texts, tmp_path):
+def test_lost_answers_are_asked_again_and_no_others_but_not_a_few_alone(texts, tmp_path):
     command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--budget", "6x"]
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path, lose=0.2)
     with Store(tmp_path / "s.sqlite") as store:
-        assert len(store) >= 120
-    assert len(sent) <= 8, "what was lost does not hold up a round"
+        assert len(store) >= 0.95 * 120
+    assert len(sent) == 3, "two rounds, and what those lost"
+    assert min(map(len, sent)) > 6
 
 
 def test_several_rankings_share_the_file_of_a_round(texts, tmp_path):
@@ -259,7 +259,7 @@ def test_several_rankings_share_the_file_of_a_round(texts, tmp_path):
     assert len(sent) <= 4
 
 
-def test_a_leaderboard_takes_four_rounds(tmp_path, capsys):
+def test_a_leaderboard_takes_two_rounds(tmp_path, capsys):
     rows = [
         {"system": f"s{s}", "prompt": f"say {k}", "answer": f"answer {s} to {k}"}
         for s in range(4)
@@ -268,7 +268,7 @@ def test_a_leaderboard_takes_four_rounds(tmp_path, capsys):
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
     command = ["leaderboard", str(tmp_path / "a.csv"), "--judge", JUDGE, "--budget", "120"]
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path)
-    assert len(sent) == 4
+    assert len(sent) == 2
     assert sum(map(len, sent)) == len({key for one in sent for key in one}) == 120
     assert "120 comparisons, " in capsys.readouterr().out
 

@@ -14,6 +14,7 @@ from scipy.special import expit, log_expit, logit
 
 import judging
 import poe
+from judging import Asking
 from judging.errors import JudgeError
 from judging.fitting import settled
 from judging.judges import Answer, Reader, Store
@@ -24,6 +25,8 @@ from judging.practice.board.length import relative
 from judging.practice.cli import main
 from judging.practice.findings import Ended, Orders
 from poe.errors import ComparisonError
+
+ONE, BOTH = Asking(orders="one"), Asking(orders="both")
 
 
 def votes(seed, theta, *, prompts=40, each=12, own=0.0, gamma=0.0, beta=0.0):
@@ -232,7 +235,7 @@ def test_systems_are_found_in_their_true_order_and_nothing_is_paid_twice():
 
 
 def test_a_manager_reads_who_is_best_or_that_the_judge_hardly_reads():
-    board = leaderboard(answers([2.5, 0.0, -1.0]), Grader(), budget="60x", orders="one")
+    board = leaderboard(answers([2.5, 0.0, -1.0]), Grader(), budget="60x", asking=ONE)
     assert "s0 is the best of 3 systems (over 99% sure)" in str(board)
     assert "120 comparisons asked now, 0 known already" in str(board)
 
@@ -271,7 +274,10 @@ def test_ctrl_c_ranks_what_there_is_and_goes_on_from_there():
                 raise KeyboardInterrupt
             return super().answer(questions)
 
-    table, options = answers([1.5, 0.0, -1.0]), {"store": Store(":memory:"), "orders": "one"}
+    table, options = (
+        answers([1.5, 0.0, -1.0]),
+        {"store": Store(":memory:"), "asking": ONE},
+    )
     part = leaderboard(table, Interrupted(), budget="60x", **options)
     assert "a partial ranking: Ctrl-C" in str(part)
     judge = Grader()
@@ -293,7 +299,7 @@ def test_close_pairs_are_asked_most_and_prompts_evenly():
         read_answers(answers([4.0, 0.1, 0.0, -4.0], 60)),
         Grader(),
         store=Store(":memory:"),
-        orders="one",
+        asking=ONE,
     )
     asking.run(300)
     met = np.zeros((4, 4))
@@ -309,7 +315,7 @@ def test_both_orders_and_word_for_word_equal_answers():
     table, judge = answers([1.0, 0.0, -1.0], 10), Grader()
     same = table["Prompt"] == "ask 3"
     table.loc[same, "Output"] = "the same 1.0"
-    board = leaderboard(table, judge, budget="all", orders="both")
+    board = leaderboard(table, judge, budget="all", asking=BOTH)
     assert (len(board.comparisons), len(judge.asked)) == (60, 54)
     assert "6 pairs of answers are the same text" in str(board)
 
@@ -354,7 +360,7 @@ class TestOrdersAreFoundOut:
         for seed in range(12):
             table = answers([1.0, 0.0, -1.0], 120, seed=seed)
             for orders, errors in off.items():
-                board = leaderboard(table, Leaner(True), budget=300, orders=orders)
+                board = leaderboard(table, Leaner(True), budget=300, asking=Asking(orders=orders))
                 scores = dict(zip(board.fit.items, board.fit.scores, strict=True))
                 value = table["Output"].str.split().str[-1].astype(float)
                 true = 2 * value.groupby(table["System"]).mean()
@@ -398,8 +404,8 @@ class TestOrdersAreFoundOut:
         assert asking.decision.orders == "both"
 
     def test_other_words_are_refused(self):
-        with pytest.raises(ValueError, match="orders must be auto, one or both"):
-            leaderboard(answers([1.0, 0.0], 10), Grader(), orders="some")
+        with pytest.raises(ValueError, match="orders must be one of auto, one, both"):
+            leaderboard(answers([1.0, 0.0], 10), Grader(), asking=Asking(orders="some"))
 
 
 def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
@@ -653,13 +659,13 @@ def test_a_board_of_a_judge_knows_what_is_left_to_ask():
         for k in range(4)
         for n, s in enumerate("abc")
     ]
-    board = judging.leaderboard(rows, "demo", attribute="plainer", budget="all", orders="both")
+    board = judging.leaderboard(rows, "demo", attribute="plainer", budget="all", asking=BOTH)
     assert board.left == 0
     (advice, *_), (stopped, *_), _ = board.findings()
     assert advice.state == "decide" or advice.why.case == "over"
     assert stopped == board.stopped
     assert (stopped.case, advice.more) == ("both orders", None)
-    some = judging.leaderboard(rows, "demo", attribute="plainer", budget=8, orders="one")
+    some = judging.leaderboard(rows, "demo", attribute="plainer", budget=8, asking=ONE)
     assert (len(some.found.p), some.left) == (8, 16)
     assert some.stopped == Ended("budget", "", 8, False, 16)
     votes = judging.leaderboard(board.found.to_table())

@@ -13,8 +13,8 @@ import poe
 from judging import prompts
 from judging.errors import JudgeError
 from judging.judges import Store, TextJudge
+from judging.practice.asking.ending import RankingFailedError, RankingInterruptedError
 from judging.practice.ranking import rank as module
-from judging.practice.ranking.ending import RankingFailedError, RankingInterruptedError
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust import People
 from poe.choose.stopping import StopRule, ranks_within, se_below, top_known

@@ -23,11 +23,11 @@ from judging import prompts
 from judging.errors import InvalidDataError
 from judging.judges import Answer, Store, Text, TextJudge
 from judging.judges.demo import DemoJudge
+from judging.practice.asking.ending import Stop
 from judging.practice.cli import main
 from judging.practice.findings import Partial
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.changes import changes, read_ranking
-from judging.practice.ranking.ending import Stop
 from judging.practice.ranking.readings import next_pairs, position, prospects
 from judging.practice.ranking.report import _orders, report
 from judging.practice.ranking.settings import Asking, Fitting

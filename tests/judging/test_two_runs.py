@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 
-import numpy as np
 import pytest
 
 import judging.store.store as module
@@ -49,24 +48,3 @@ def test_two_runs_spend_one_budget(tmp_path, monkeypatch, begun, when):
     found = run(path, 90, seed=5)
     assert len(times) > when, "there was something left to ask"
     assert stored(path) == len(found.comparisons) == 90
-
-
-def test_a_run_that_waited_for_its_own_questions_goes_on_as_it_would(tmp_path, monkeypatch):
-    """The same command twice: the second finds what it wants, and comes to the same ranking."""
-    alone = run(tmp_path / "alone.sqlite", 90, seed=5)
-    path, own, times = tmp_path / "s.sqlite", module.writing, []
-
-    @contextmanager
-    def waits(store):
-        times.append(store)
-        if len(times) == 2:
-            monkeypatch.setattr(module, "writing", own)
-            run(path, 48, seed=5)
-            monkeypatch.setattr(module, "writing", waits)
-        with own(store) as waited:
-            yield waited or len(times) == 2
-
-    monkeypatch.setattr(module, "writing", waits)
-    found = run(path, 90, seed=5)
-    assert stored(path) == 90
-    np.testing.assert_array_equal(found.comparisons.pairs, alone.comparisons.pairs)

@@ -18,7 +18,7 @@ from functools import cached_property
 from html import escape
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
@@ -26,18 +26,18 @@ from scipy.special import expit
 from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
-from judging.judges.asking import Undecided
 from judging.practice import findings as f
 from judging.practice.board import length as lengths
 from judging.practice.board.answers import read_answers
-from judging.practice.board.asking import Tournament
 from judging.practice.board.clusters import Clustered
 from judging.practice.board.errors import Errors, kind_of, require_prompts, told, with_errors
 from judging.practice.board.length import controlled
+from judging.practice.board.tournament import Tournament
 from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.findings import Found, of_a_fit
 from judging.practice.ranking.fragile import Fragility, fragility_of
+from judging.practice.ranking.settings import Asking
 from judging.practice.reading.forms import Columns, read
 from judging.practice.reading.tables import is_table, read_table, read_tables
 from judging.store import opened
@@ -319,7 +319,7 @@ def leaderboard(
     attribute: str = "better",
     wording: str | Path | None = None,
     budget: int | str = "100x",
-    orders: Literal["auto", "one", "both"] = "auto",
+    asking: Asking | None = None,
     length: bool = False,
     reference: Any = None,
     errors: Errors = "auto",
@@ -328,7 +328,6 @@ def leaderboard(
     level: float = 0.95,
     store: Store | str | Path | None = None,
     seed: int = 0,
-    undecided: Undecided = "skip",
     progress: bool | None = None,
     **columns: str | None,
 ) -> Leaderboard:
@@ -341,14 +340,11 @@ def leaderboard(
         (model_a, model_b, winner; with a prompt, errors are clustered on it; with lengths or texts,
         length can be controlled for). With a judge, answers: a row has system, prompt and the
         answer's text. A data frame or a file, or several files as a list.
-    judge, attribute, wording, store, undecided, progress
-        Who compares two answers to a prompt, what wins, what keeps the answers, and whether to show
-        a bar, as for `judging.rank`.
+    judge, attribute, wording, asking, store, progress
+        Who compares two answers to a prompt, what wins, how the judge is asked, what keeps its
+        answers, and whether to show a bar, as for `judging.rank`.
     budget
         The most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
-    orders
-        "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out from
-        a pilot whether a second order tells more than another prompt.
     length
         Whether to control for it, beside the ranking (`judging.practice.board.length`).
     reference
@@ -386,13 +382,12 @@ def leaderboard(
                 open_judge(judge) if isinstance(judge, str) else judge,
                 attribute,
                 store=kept,
-                orders=orders,
-                undecided=undecided,
+                asking=asking,
                 progress=progress,
                 seed=seed,
                 wording=wording,
             )
-            asked.run(answers.calls(budget, both_orders=orders != "one"))
+            asked.run(answers.calls(budget, both_orders=asked.asking.orders != "one"))
             comparisons, left, stopped = asked.columns(), asked.more, asked.stopped
     return of_columns(
         comparisons,

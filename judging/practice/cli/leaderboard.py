@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from judging.practice.board import Leaderboard, gate
     from judging.practice.ranking.findings import Found
 
-ASKING = "orders offline undecided on_refusal retry_refused limit_calls limit_tokens price"
+ASKING = "orders rounds offline undecided on_refusal retry_refused limit_calls limit_tokens price"
 ANSWERED = {
     "system": "who answered",
     "prompt": "what was answered",
@@ -135,6 +135,7 @@ def leaderboard(
     names = o.named(column, COLUMNS)
     by = names["by"]
     by_file = batches.Batches(calling.batch, store, forbidden=offline or asking.limited)
+    asking = by_file.asked_in(asking)
     inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
     screen.require_writable(files.report, files.out, files.comparisons, inputs=inputs)
     with screen.busy(f"reading {screen.named(tables)}"):
@@ -168,13 +169,9 @@ def leaderboard(
                 reader,
                 attribute,
                 store=kept,
-                orders=asking.orders,
-                undecided=asking.undecided,
-                on_refusal=asking.on_refusal,
+                asking=asking,
                 progress=not calling.quiet,
-                price=asking.price,
                 seed=calling.seed,
-                rounds=by_file.rounds or 8,
                 wording=phrasing.wording,
             )
             known = asked.asked

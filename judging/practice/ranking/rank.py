@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.errors import JudgeError
-from judging.practice.ranking.ending import Stop
-from judging.practice.ranking.limits import as_rules, parse_budget
+from judging.practice.asking.ending import Stop
+from judging.practice.asking.limits import as_rules, parse_budget
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.rounds import About, Judge, Rounds, calls_left
 from judging.practice.ranking.settings import Asking, Fitting

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from judging import metrics
+from judging.practice.asking.ending import Stop
 from judging.practice.ranking.changes import Changes, changes
-from judging.practice.ranking.ending import Stop
 from judging.practice.ranking.fragile import Fragility, fragility_of
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust.people import People, read_people

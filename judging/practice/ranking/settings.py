@@ -87,7 +87,9 @@ class Asking:
     batch: int | None = setting(None, "Calls per round; one per text by default.", least=1)
     rounds: int | None = setting(
         None,
-        "Instead, how many there are, the first included, for answers that take long to come.",
+        "The number of rounds that the budget is asked in, 1 for all at once; 2 with --batch, "
+        "whose answers take long to come. By default a round has a call per text.",
+        flag=SET + "rounds",
         least=1,
     )
     offline: bool = setting(
