@@ -1,9 +1,6 @@
 """Batches: requests as providers take them, results in any order and state, rounds to a ranking."""
 
 import json
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -16,6 +13,7 @@ from judging.practice.batch import BatchJudge, import_results
 from judging.practice.cli import main
 from judging.store import Store
 from tests.asking import HashJudge, questions
+from tests.helpers import Forked
 from tests.judge_server import complete, serving
 
 NOWHERE = "http://127.0.0.1:9/v1"  # nothing listens there: what is asked here, fails
@@ -361,17 +359,16 @@ def test_an_import_that_is_killed_leaves_nothing_in_part(tmp_path):
         judge.write(tmp_path / "q.jsonl", store)
     rows = [result(one) for one in lines(tmp_path / "q.jsonl")]
     parts = [written(tmp_path / f"r{k}.jsonl", rows[k::5]) for k in range(5)]
-    command = [sys.executable, "-m", "judging", "store", "import", *map(str, parts)]
-    command += ["--store", str(path)]
+    command = ["store", "import", *map(str, parts), "--store", str(path)]
     for k in range(5):
-        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        run = Forked(lambda: main(command))
         for _ in range(k):  # the first kill comes before anything was told
-            run.stdout.readline()
-        time.sleep(0.05 * k)
-        run.send_signal(signal.SIGKILL)
+            run.said.readline()
+        time.sleep(0.02 * k)
+        run.kill()
         run.wait()
         with Store(path) as store:
             assert len(store) % 90 == 0
-    assert main(command[3:]) == 0
+    assert main(command) == 0
     with Store(path) as store:
         assert len(store) == 450

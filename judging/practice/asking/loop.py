@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class Loop(ABC):
         """Comparisons that the store has an answer to and that were not taken yet."""
 
     @abstractmethod
-    def fetch(self, rows: Indices) -> object:
+    def fetch(self, rows: Indices) -> Any:
         """Have comparisons answered for the store."""
 
     @abstractmethod

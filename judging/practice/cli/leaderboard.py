@@ -43,7 +43,7 @@ COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with 
     phrasing="wording",
     calling="dry_run store quiet judge_option batch seed",
     asking=ASKING,
-    fitting="prior level",
+    fitting="prior errors level",
 )
 def leaderboard(
     tables: Annotated[
@@ -85,7 +85,6 @@ def leaderboard(
             "--length-control",
         ),
     ] = False,
-    errors: o.Errors = "auto",
     require: Annotated[
         list[str],
         o.opt(
@@ -131,7 +130,7 @@ def leaderboard(
     from poe.errors import ComparisonError
 
     offline, dry_run, store = asking.offline, calling.dry_run, calling.store
-    confidence = fitting.level
+    confidence, errors = fitting.level, fitting.errors
     names = o.named(column, COLUMNS)
     by = names["by"]
     by_file = batches.Batches(calling.batch, store, forbidden=offline or asking.limited)
@@ -202,9 +201,7 @@ def leaderboard(
             columns,
             length=length_control,
             reference=reference,
-            errors=errors,
-            prior=fitting.prior,
-            level=confidence,
+            fitting=fitting,
             left=left,
             stopped=stopped,
         )

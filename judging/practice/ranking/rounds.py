@@ -21,7 +21,7 @@ from judging.practice.asking.orders import orders_of
 from judging.practice.findings import Narrow, OneOrder
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
-from judging.practice.ranking.settings import Asking, Fitting
+from judging.practice.ranking.settings import COVARIANCES, Asking, Fitting
 from poe.arrays import Floats, Indices
 from poe.choose import orders
 from poe.choose.adaptive import next_comparisons
@@ -90,6 +90,8 @@ class Rounds(Loop):
         self.offline = asking.offline and self.judged is not None
         self.kept = self.judged is not None
         self._plan(names, calls)
+        if fitting.errors == "prompt":
+            raise ValueError("errors of prompts are a leaderboard's: these texts answer to one")
         require_rules(self.rules, self.n)
 
     def _plan(self, names: Sequence[Hashable], calls: int) -> None:
@@ -155,8 +157,12 @@ class Rounds(Loop):
 
     @property
     def comparisons(self) -> Comparisons:
-        """All answers so far."""
-        return Comparisons.from_pairs(self.made, self.p, items=self.names)
+        """All answers so far; of texts in one order, whichever came from the store.
+
+        The same answers then give the same scores, to the last digit.
+        """
+        order = np.lexsort(self.made.T[::-1]) if self.kept else slice(None)
+        return Comparisons.from_pairs(self.made[order], self.p[order], items=self.names)
 
     # Who answers ----------------------------------------------------------------------------
 
@@ -166,9 +172,10 @@ class Rounds(Loop):
             return NONE
         return _without(self.judged.stored(), as_set(self.made) | {*self.refused})
 
-    def fetch(self, rows: Indices) -> object:
+    def fetch(self, rows: Indices) -> None:
         """Have a judge of texts answer; a function is asked for each round as a whole."""
-        return None if self.judged is None else self.judged.fetch(rows)
+        if self.judged is not None:
+            self.judged.fetch(rows)
 
     def answer(self, rows: Indices) -> Floats:
         """The judge's probabilities, if they are such."""
@@ -318,7 +325,11 @@ class Rounds(Loop):
         f, made = self.fitting, self.comparisons
         try:
             self.fit, said = settled(
-                made, expert=f.expert, bias=f.bias, prior=f.prior, covariance=f.covariance
+                made,
+                expert=f.expert,
+                bias=f.bias,
+                prior=f.prior,
+                covariance=COVARIANCES["pair" if f.errors == "auto" else f.errors],
             )
         except ComparisonError as error:
             if (ended := self.too_few()) is not None:
