@@ -7,6 +7,7 @@ import pytest
 import judging.store.store as module
 from judging import prompts
 from judging.judges import Store, TextJudge
+from judging.practice.board import Tournament, read_answers
 from judging.practice.ranking.rank import rank
 from judging.practice.ranking.settings import Asking
 from tests.asking import HashJudge, texts
@@ -15,10 +16,30 @@ COUNT = 12  # texts, 132 comparisons of them
 PROMPT = prompts.for_attribute("better")
 
 
-def run(path, budget, seed):
+def ranking(path, budget, seed):
     with Store(path) as store:
         judge = TextJudge(HashJudge(), PROMPT, texts(COUNT), store=store)
-        return rank(texts(COUNT), judge, budget=budget, asking=Asking(orders="one"), seed=seed)
+        found = rank(texts(COUNT), judge, budget=budget, asking=Asking(orders="one"), seed=seed)
+    return len(found.comparisons)
+
+
+def board(path, budget, seed):
+    """Four systems on twenty prompts: 120 pairs of answers."""
+    rows = [
+        {"system": f"s{s}", "prompt": f"say {k}", "answer": f"answer {s} to {k}"}
+        for s in range(4)
+        for k in range(20)
+    ]
+    with Store(path) as store:
+        asked = Tournament(
+            read_answers(rows),
+            HashJudge(),
+            store=store,
+            asking=Asking(orders="one"),
+            seed=seed,
+        )
+        asked.run(budget)
+    return len(asked.p)
 
 
 def stored(path):
@@ -28,7 +49,8 @@ def stored(path):
 
 @pytest.mark.parametrize("begun", [0, 40])
 @pytest.mark.parametrize("when", [1, 2, 3])
-def test_two_runs_spend_one_budget(tmp_path, monkeypatch, begun, when):
+@pytest.mark.parametrize("run", [ranking, board])
+def test_two_runs_spend_one_budget(tmp_path, monkeypatch, run, begun, when):
     """Another run asks half of it, by a plan of its own, while this one waits for a round."""
     path, own, times = tmp_path / "s.sqlite", module.writing, []
     if begun:
@@ -47,4 +69,4 @@ def test_two_runs_spend_one_budget(tmp_path, monkeypatch, begun, when):
     monkeypatch.setattr(module, "writing", waits)
     found = run(path, 90, seed=5)
     assert len(times) > when, "there was something left to ask"
-    assert stored(path) == len(found.comparisons) == 90
+    assert stored(path) == found == 90
