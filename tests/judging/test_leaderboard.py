@@ -597,7 +597,7 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
     said = " ".join(board.sentences())
     assert ("only 4 values, too few" if prompts == 4 else "All have one prompt") in said
     if prompts == 4:
-        for wanted in ({"errors": "prompt"}, {"cluster": "prompt"}):  # who asks for them has them
+        for wanted in ({"fitting": Fitting(errors="prompt")}, {"cluster": "prompt"}):  # asked for
             assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
 
 
@@ -652,7 +652,7 @@ def test_a_board_of_a_judge_knows_what_is_left_to_ask():
 def test_the_only_group_is_the_board(options):
     c, prompt, _ = votes(5, [0.6, 0.0, -0.4], prompts=20, each=6, gamma=0.7)
     table = c.to_table().assign(prompt=prompt, lang="en")
-    board = judging.leaderboard(table, by="lang", **options)
+    board = judging.leaderboard(table, by="lang", fitting=Fitting(**options))
     kept = ["name", "score", "low", "high", "comparisons"]
     pd.testing.assert_frame_equal(board.groups()[kept], board.to_frame()[kept], check_dtype=False)
 
