@@ -36,8 +36,8 @@ COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with 
     "values), notes (the same in sentences), comparisons, "
     "bias, errors (vote, pair, prompt or decision), length (the effect, in logits), requirements "
     "(state, p, more), systems (the rows of --out), win_rates (the row's system against the "
-    "column's), differences of every two systems, groups (of the column by) and people (--people: name, "
-    f"judge, people, se, low, high, labels, gain). {o.DRY}"
+    "column's), differences of every two systems, groups (of the column by) and people (--people: "
+    f"name, judge, people, se, low, high, labels, gain). {o.DRY}"
 )
 @o.takes(
     phrasing="wording",
