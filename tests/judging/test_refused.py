@@ -243,7 +243,7 @@ def ranking_of(path, url):
     )
 
 
-PATIENT = ("--set", "undecided=tie", "--judge-option", "patience=0.3")
+PATIENT = ("--set", "undecided=tie", "--judge-option", "patience=2")
 
 
 REFUSALS = {
