@@ -135,7 +135,7 @@ def test_a_limit_on_what_is_asked_has_the_status_of_a_part(folder):
 
 
 def hasty(url):
-    return ("--judge-option", "timeout=0.4", "--judge-option", "patience=1"), f"openai:tiny@{url}"
+    return ("--judge-option", "timeout=1", "--judge-option", "patience=3"), f"openai:tiny@{url}"
 
 
 def test_headers_a_byte_at_a_time_do_not_hold_a_run(folder, capsys):
