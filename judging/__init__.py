@@ -25,7 +25,7 @@ _NAMES = {
     "practice.ranking.rank": ["rank", "rank_each"],
     "practice.ranking.ranking": ["Ranking"],
     "practice.ranking.report": ["report"],
-    "practice.ranking.limits": ["top_known"],
+    "practice.asking.limits": ["top_known"],
     "practice.ranking.settings": ["Asking", "Fitting"],
     "practice.reading": ["read"],
     "practice.reading.texts": ["read_texts"],

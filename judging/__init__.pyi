@@ -11,9 +11,9 @@ from judging.errors import JudgeError as JudgeError
 from judging.errors import NoJudgeError as NoJudgeError
 from judging.judges import open as open
 from judging.judges.asking import TextJudge as TextJudge
+from judging.practice.asking.limits import top_known as top_known
 from judging.practice.board import Leaderboard as Leaderboard
 from judging.practice.board import leaderboard as leaderboard
-from judging.practice.ranking.limits import top_known as top_known
 from judging.practice.ranking.rank import rank as rank
 from judging.practice.ranking.rank import rank_each as rank_each
 from judging.practice.ranking.ranking import Ranking as Ranking

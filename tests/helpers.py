@@ -4,6 +4,9 @@ What needs judging or reproduction imports it where it is used: the tests of poe
 """
 
 import functools
+import logging
+import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -35,6 +38,37 @@ def start(program, **options):
         **{"cwd": ROOT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True},
         **options,
     )
+
+
+class Forked:
+    """A copy of this process that calls a function: a process of its own, with nothing to load."""
+
+    def __init__(self, call):
+        there, here = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            status = 70  # whatever goes wrong, pytest does not go on in the copy
+            try:
+                os.dup2(here, 1)
+                os.dup2(here, 2)
+                sys.stdout = sys.stderr = os.fdopen(here, "w", buffering=1)
+                logging.getLogger().handlers.clear()  # pytest's
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                status = call()
+            finally:
+                sys.stdout.flush()
+                os._exit(status)
+        os.close(here)
+        self.said = os.fdopen(there)
+
+    def wait(self):
+        """Its exit status, negative where a signal ended it, and all that it said."""
+        said = self.said.read()
+        self.said.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), said
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
 
 
 def random_comparisons(seed, *, n=9, count=40, hard=False, names=None, spread=1.0):

@@ -160,6 +160,7 @@ class TextJudge:
 
     def _note(self, *, answers: Sequence[Answer], **more: int) -> None:
         """Count new answers, those of a run that fails too."""
+        self._answered = None  # what the store had at the beginning is not all any more
         self.new += sum(not answer.refused for answer in answers)
         if self.progress is not None:
             self.progress(answers=answers, **more)

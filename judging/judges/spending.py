@@ -31,15 +31,7 @@ class SpendingLimitError(AskingEndedError):
 
 
 class RoundWrittenError(AskingEndedError):
-    """What was asked waits for a batch; nothing more can be chosen before its answers.
-
-    drop : takes the questions out of the batch again, where most of their round was answered and
-    the ranking can go on without these.
-    """
-
-    def __init__(self, message: str, drop: Callable[[], object] = lambda: None) -> None:
-        super().__init__(message)
-        self.drop = drop
+    """What was asked waits for a batch; nothing more can be chosen before its answers."""
 
 
 class Spending:

@@ -98,13 +98,8 @@ class BatchJudge(Reader):
         """Collect the questions, and end the round."""
         for question in questions:
             self.waiting.setdefault(question.key, []).append(question)
-
-        def drop() -> None:
-            for question in questions:
-                self.waiting.pop(question.key, None)
-
         one = "1 question waits" if len(questions) == 1 else f"{len(questions):,} questions wait"
-        raise RoundWrittenError(f"{one} for a batch", drop)
+        raise RoundWrittenError(f"{one} for a batch")
 
     def request(self, question: Question) -> dict[str, Any]:
         """One line of the file."""

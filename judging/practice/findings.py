@@ -1,7 +1,7 @@
 """The kinds of finding: values without English, which `sentences.toml` says and `--json` prints.
 
 Each is a frozen dataclass; `case` chooses among the sentences of a kind. Larger ones are classes
-where they are worked out: `Advice`, `Position`, `Agreement`, `Fragility`, `Gate`.
+where they are worked out: `Advice`, `Position`, `Agreement`, `Gate`.
 """
 
 from __future__ import annotations

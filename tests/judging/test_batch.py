@@ -1,9 +1,6 @@
 """Batches: requests as providers take them, results in any order and state, rounds to a ranking."""
 
 import json
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -16,6 +13,7 @@ from judging.practice.batch import BatchJudge, import_results
 from judging.practice.cli import main
 from judging.store import Store
 from tests.asking import HashJudge, questions
+from tests.helpers import Forked
 from tests.judge_server import complete, serving
 
 NOWHERE = "http://127.0.0.1:9/v1"  # nothing listens there: what is asked here, fails
@@ -233,22 +231,22 @@ def texts(tmp_path):
     return tmp_path / "texts.csv"
 
 
-def test_a_ranking_takes_four_rounds_and_asks_nothing_twice(texts, tmp_path, capsys):
+@pytest.mark.parametrize(("more", "files"), [((), 2), (("1",), 1), (("3",), 3)])
+def test_a_ranking_takes_two_rounds_or_as_many_as_are_set(texts, tmp_path, more, files):
     command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--budget", "10x"]
+    command += [part for count in more for part in ("--set", f"rounds={count}")]
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path)
-    assert len(sent) == 4
+    assert len(sent) == files
     assert sum(map(len, sent)) == len({key for one in sent for key in one}) == 200
-    said = capsys.readouterr()
-    assert "then this command again" in said.err
-    assert "200 comparisons" in said.out
 
 
-def test_lost_answers_are_asked_again_and_no_others(texts, tmp_path):
+def test_lost_answers_are_asked_again_and_no_others_but_not_a_few_alone(texts, tmp_path):
     command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--budget", "6x"]
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path, lose=0.2)
     with Store(tmp_path / "s.sqlite") as store:
-        assert len(store) >= 120
-    assert len(sent) <= 8, "what was lost does not hold up a round"
+        assert len(store) >= 0.95 * 120
+    assert len(sent) == 3, "two rounds, and what those lost"
+    assert min(map(len, sent)) > 6
 
 
 def test_several_rankings_share_the_file_of_a_round(texts, tmp_path):
@@ -259,7 +257,7 @@ def test_several_rankings_share_the_file_of_a_round(texts, tmp_path):
     assert len(sent) <= 4
 
 
-def test_a_leaderboard_takes_four_rounds(tmp_path, capsys):
+def test_a_leaderboard_takes_two_rounds(tmp_path, capsys):
     rows = [
         {"system": f"s{s}", "prompt": f"say {k}", "answer": f"answer {s} to {k}"}
         for s in range(4)
@@ -268,7 +266,7 @@ def test_a_leaderboard_takes_four_rounds(tmp_path, capsys):
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
     command = ["leaderboard", str(tmp_path / "a.csv"), "--judge", JUDGE, "--budget", "120"]
     sent = rounds(command, tmp_path / "s.sqlite", tmp_path)
-    assert len(sent) == 4
+    assert len(sent) == 2
     assert sum(map(len, sent)) == len({key for one in sent for key in one}) == 120
     assert "120 comparisons, " in capsys.readouterr().out
 
@@ -361,17 +359,16 @@ def test_an_import_that_is_killed_leaves_nothing_in_part(tmp_path):
         judge.write(tmp_path / "q.jsonl", store)
     rows = [result(one) for one in lines(tmp_path / "q.jsonl")]
     parts = [written(tmp_path / f"r{k}.jsonl", rows[k::5]) for k in range(5)]
-    command = [sys.executable, "-m", "judging", "store", "import", *map(str, parts)]
-    command += ["--store", str(path)]
+    command = ["store", "import", *map(str, parts), "--store", str(path)]
     for k in range(5):
-        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        run = Forked(lambda: main(command))
         for _ in range(k):  # the first kill comes before anything was told
-            run.stdout.readline()
-        time.sleep(0.05 * k)
-        run.send_signal(signal.SIGKILL)
+            run.said.readline()
+        time.sleep(0.02 * k)
+        run.kill()
         run.wait()
         with Store(path) as store:
             assert len(store) % 90 == 0
-    assert main(command[3:]) == 0
+    assert main(command) == 0
     with Store(path) as store:
         assert len(store) == 450

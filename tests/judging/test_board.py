@@ -1,11 +1,7 @@
-"""The leaderboard's promises: plain first, length control that does not pay, gates, fragility."""
+"""The leaderboard's promises: plain first, length control that does not pay, gates."""
 
 import json
-import os
 import re
-import subprocess
-import sys
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,12 +9,12 @@ import pytest
 from scipy.special import expit
 
 import poe
+from judging import Fitting
 from judging.practice.board import errors, gate, leaderboard
 from judging.practice.board.clusters import Clustered, clustered
 from judging.practice.board.errors import told
 from judging.practice.board.length import relative
 from judging.practice.cli import main
-from judging.practice.ranking.fragile import fragility
 from judging.practice.reading import forms
 from judging.practice.sentences import say
 from judging.quoting import csv_text
@@ -298,12 +294,12 @@ def test_a_gate_ends_with_its_status(tmp_path, capsys, won, lost, rule, status):
 
 def test_as_many_more_as_are_told_do_decide():
     """The votes again, in the same shares: with so many more the requirement holds."""
-    board = leaderboard(two(62, 50), bias=None)
+    board = leaderboard(two(62, 50), fitting=Fitting(bias=None))
     verdict = gate.check(board, gate.parse("new >= old", board.plain.items), 0.95)
     assert verdict.state == "open"
     times = 1.0 + verdict.more / 112
     for factor, state in ((1.1 * times, "holds"), (0.8 * times, "open")):
-        more = leaderboard(two(round(62 * factor), round(50 * factor)), bias=None)
+        more = leaderboard(two(round(62 * factor), round(50 * factor)), fitting=Fitting(bias=None))
         found = gate.check(more, gate.parse("new >= old", more.plain.items), 0.95)
         assert found.state == state
 
@@ -314,14 +310,14 @@ def test_a_gate_errs_as_often_as_it_says():
     states = []
     for _ in range(300):
         won = int(rng.binomial(200, 0.5))
-        board = leaderboard(two(won, 200 - won), bias=None)
+        board = leaderboard(two(won, 200 - won), fitting=Fitting(bias=None))
         states.append(gate.check(board, gate.parse("new >= old", ["new", "old"]), 0.95).state)
     assert 0.02 <= states.count("holds") / 300 <= 0.08
     assert 0.02 <= states.count("fails") / 300 <= 0.08
 
 
 def test_what_cannot_be_asked_of_these_answers_is_not_asked_for():
-    board = leaderboard(two(62, 50), bias=None)
+    board = leaderboard(two(62, 50), fitting=Fitting(bias=None))
     wanted = gate.parse("new >= old", board.plain.items)
     free = gate.check(board, wanted, 0.95)
     assert gate.check(board, wanted, 0.95, left=free.more) == free
@@ -329,7 +325,7 @@ def test_what_cannot_be_asked_of_these_answers_is_not_asked_for():
         text = say(gate.check(board, wanted, 0.95, left=left))
         assert text.endswith(f"; these answers {said}, so it takes more answers.")
     votes = two(62, 50).assign(prompt=[k // 2 for k in range(112)])  # two votes a prompt
-    board = leaderboard(votes, bias=None)
+    board = leaderboard(votes, fitting=Fitting(bias=None))
     more = gate.check(board, wanted, 0.95).more
     text = say(gate.check(board, wanted, 0.95, left=5))
     prompts = re.search(r"to about (\d+) more prompts", text)
@@ -351,78 +347,6 @@ def test_requirements_that_say_nothing_are_refused(text, message):
     with pytest.raises(ValueError, match=message):
         gate.parse(text, ["new", "old", "old - 2%"])
     assert gate.parse("new >= old - 2%", ["new", "old - 2%"]).old == "old - 2%", "a name first"
-
-
-# Fragility --------------------------------------------------------------------------------------
-
-
-def test_the_fewest_votes_of_two_systems_are_counted_by_hand():
-    """60 wins to 50: without 11 of the wins the other is ahead, without 10 it is not."""
-    board = leaderboard(two(60, 50), bias=None)
-    assert board.fragility == (11, 110, "old", "new")
-    assert "Without 11 of 110 comparisons (10%), those that favour new most, old would be" in str(
-        board
-    )
-
-
-def test_a_search_of_all_subsets_finds_no_fewer():
-    """Three systems and few votes: every set of one, two or three votes left out."""
-    rng = np.random.default_rng(7)
-    i = np.repeat([0, 0, 1], 8)
-    j = np.repeat([1, 2, 2], 8)
-    p = (rng.random(24) < 0.6).astype(float)
-    c = poe.Comparisons.from_pairs(np.column_stack([i, j]), p, items=3)
-    fit = poe.fit(c)
-    found = fragility(fit)
-    first = int(np.argmax(fit.scores))
-
-    def flips(count):
-        for out in combinations(range(24), count):
-            again = poe.fit(c.take(np.delete(np.arange(24), out)), prior=1e-9)
-            if again.scores.argmax() != first:
-                return True
-        return False
-
-    assert found.votes == 3
-    assert flips(found.votes)
-    assert not flips(found.votes - 1)
-
-
-@pytest.mark.parametrize("bias", [None, -1.5])
-@pytest.mark.parametrize("seed", range(6))
-def test_votes_are_left_out_under_the_prior_and_the_bias_of_the_fit(seed, bias):
-    """Few votes and a strong prior: no fewer than all subsets of one to three votes allow."""
-    rng = np.random.default_rng(seed)
-    pairs = np.array([(0, 1), (0, 2), (1, 2)] * 3)
-    p = (rng.random(9) < [0.7, 0.8, 0.6] * 3).astype(float)
-    c = poe.Comparisons.from_pairs(pairs, p, items=3)
-    fit = poe.fit(c, prior=1.0, bias=bias)
-    found, first = fragility(fit), int(np.argmax(fit.scores))
-
-    def best(out):
-        kept = c.take(np.delete(np.arange(9), out))
-        return poe.fit(kept, prior=1.0, bias=bias).scores.argmax()
-
-    outs = (out for count in (1, 2, 3) for out in combinations(range(9), count))
-    fewest = next((len(out) for out in outs if best(out) != first), 4)
-    assert found.votes is None or found.votes >= fewest
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "cp437", "cp1252"])
-def test_a_console_of_few_letters_shows_what_it_can_and_writes_the_rest(tmp_path, encoding):
-    """Names in Japanese, the dash of "1 to 2": the file is whole, the screen has marks."""
-    path, out = tmp_path / "v.csv", tmp_path / "o.csv"
-    table = pd.DataFrame({"first": ["日本", "b", "日本"], "second": ["b", "c", "c"]})
-    table.assign(p=[0.6, 0.55, 0.5]).to_csv(path, index=False)
-    for command in ("fit", "leaderboard"):
-        run = subprocess.run(
-            [sys.executable, "-m", "judging", command, str(path), "--out", str(out)],
-            env=os.environ | {"PYTHONIOENCODING": encoding},
-            capture_output=True,
-        )
-        assert run.returncode == 0, run.stderr
-        assert set(pd.read_csv(out)["name"]) == {"日本", "b", "c"}
-        out.unlink()
 
 
 def test_no_cell_nor_head_of_a_csv_is_a_formula():

@@ -10,7 +10,6 @@ from judging.judges import Answer, Reader
 from judging.practice.ranking import words
 from judging.practice.ranking.changes import changes
 from judging.practice.ranking.equal import on_top
-from judging.practice.ranking.fragile import fragility_of
 from poe.ranks import shared_ranks
 
 
@@ -58,7 +57,6 @@ def test_texts_that_a_judge_cannot_tell_apart_have_no_leader(n):
     table = found.to_frame()
     assert (table["rank"] == 1).all()
     assert len(table) == n + 1
-    assert found.fragility is None
     said = words.in_text([found])
     for wrong in ("probably", "the best of", "leads", "stays first", "would be first", "Decide"):
         assert wrong not in said
@@ -69,16 +67,6 @@ def test_texts_that_a_judge_cannot_tell_apart_have_no_leader(n):
     )
     assert ("…" in page) == (n > 60)
     assert "best with probability" not in page
-
-
-def test_nobody_is_told_to_be_first_by_a_tie_without_some_votes():
-    """Of three votes for x and two for y, one less makes them equal, and two put y first."""
-    votes = [("x", "y", 1.0)] * 3 + [("x", "y", 0.0)] * 2
-    fit = poe.fit(comparisons(votes))
-    one = fragility_of(fit)
-    assert one.votes == 2
-    tied = poe.fit(comparisons(votes[1:]))
-    assert fragility_of(tied) is None
 
 
 def test_an_earlier_ranking_too_has_shared_ranks():

@@ -8,14 +8,13 @@ import pytest
 from judging.practice import findings
 from judging.practice.board.gate import Gate
 from judging.practice.cli import main
-from judging.practice.ranking.fragile import Fragility
 from judging.practice.ranking.readings import Position
 from judging.practice.ranking.verdict import Advice
 from judging.practice.sentences import TABLE, as_data, say
 from judging.practice.trust.agreement import Agreement
 from poe.debias import Rate
 
-LARGER = (Advice, Agreement, Fragility, Gate, Position, Rate)
+LARGER = (Advice, Agreement, Gate, Position, Rate)
 KINDS = {one.__name__: one for one in (*map(vars(findings).get, findings.__all__), *LARGER)}
 ASKED = ["--judge", "demo", "--attribute", "plainer", "--quiet", "--json", "--set", "seed=3"]
 

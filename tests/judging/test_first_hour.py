@@ -13,9 +13,9 @@ from judging.datasets.files import CACHE_VARIABLE
 from judging.datasets.models import MODELS
 from judging.judges.demo import DemoJudge
 from judging.practice import meter as meters
+from judging.practice.asking.links import links_first
 from judging.practice.cli import _attach, app, main, parse
 from judging.practice.cli.examples import EXAMPLES
-from judging.practice.ranking.links import links_first
 from poe.comparisons import Comparisons
 
 WORDS = "a fox ran over some hills because notwithstanding circumlocutory multisyllabic prose"

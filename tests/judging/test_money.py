@@ -15,7 +15,7 @@ from judging.judges.server.judge import ServerJudge
 from judging.judges.spending import Spending
 from judging.practice.cli import main
 from judging.question import Prompt, by_bytes
-from tests.helpers import start
+from tests.helpers import Forked
 from tests.judge_server import serving
 
 PROMPT = Prompt("own/better", "{first}\n{second}\nA or B?")
@@ -205,43 +205,40 @@ def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch)
 
 # One writer a store ----------------------------------------------------------------------------
 
-RANK = (
-    "from judging.practice.cli import main\n"
-    "raise SystemExit(main(['rank', {table!r}, '--attribute', 'better', '--judge', "
-    "'openai:tiny@{url}', '--store', {store!r}, '--quiet', '--set', 'undecided=tie']))\n"
-)
 
-
-def program(url, tmp_path):
-    table, store = str(tmp_path / "t.csv"), str(tmp_path / "s.sqlite")
-    return RANK.format(table=table, store=store, url=url)
+def ranked(url):
+    command = ["rank", "t.csv", "--attribute", "better", "--judge", f"openai:tiny@{url}"]
+    return Forked(
+        lambda: main([*command, "--store", "s.sqlite", "--quiet", "--set", "undecided=tie"])
+    )
 
 
 def test_the_same_command_four_times_at_once_pays_once(run, tmp_path):
     with serving(delay=0.01) as server:
-        going = [start(program(server.url, tmp_path)) for _ in range(4)]
-        said = [one.communicate(timeout=120) for one in going]
-        assert [one.returncode for one in going] == [0] * 4, said
+        going = [ranked(server.url) for _ in range(4)]
+        said = [one.wait() for one in going]
+        assert [status for status, _ in said] == [0] * 4, said
         assert len(server.requests) == 200
-    tables = [out[: out.index("asked now")].rpartition("; ")[0] for out, _ in said]
+    tables = [
+        out[out.index("rank") : out.index("asked now")].rpartition("; ")[0] for _, out in said
+    ]
     assert len({*tables}) == 1
-    waiting = [err for _, err in said if "waiting for its answers" in err]
+    waiting = [out for _, out in said if "waiting for its answers" in out]
     assert waiting
-    assert all(re.search(r"process \d+ on .* since \d{4}-", err) for err in waiting)
+    assert all(re.search(r"process \d+ on .* since \d{4}-", out) for out in waiting)
     assert not (tmp_path / "s.sqlite.lock").exists()
 
 
 def test_a_process_that_was_killed_holds_no_lock(run, tmp_path):
     with serving(delay=0.05) as server:
-        first = start(program(server.url, tmp_path))
+        first = ranked(server.url)
         while len(server.requests) < 20:
             time.sleep(0.01)
         first.kill()
-        first.communicate()
+        first.wait()
         assert (tmp_path / "s.sqlite.lock").exists()  # control: it was killed while it held it
-        second = start(program(server.url, tmp_path))
-        out, err = second.communicate(timeout=120)
-    assert second.returncode == 0
-    assert "waiting" not in err
-    assert "from the store" in out
+        status, said = ranked(server.url).wait()
+    assert status == 0
+    assert "waiting" not in said
+    assert "from the store" in said
     assert not (tmp_path / "s.sqlite.lock").exists()

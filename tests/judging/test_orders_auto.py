@@ -9,8 +9,8 @@ from judging import Asking
 from judging import rank as judging_rank
 from judging.judges import Store, TextJudge, prompts
 from judging.judges.spending import SpendingLimitError
+from judging.practice.asking.orders import orders_of
 from judging.practice.findings import Orders
-from judging.practice.ranking.orders import orders_of
 from judging.practice.sentences import say
 from judging.question import Answer, Reader, Text
 from poe.choose.orders import Decision
@@ -140,9 +140,12 @@ def test_a_run_that_was_cut_short_decides_as_one_that_was_not(tmp_path, limit):
         assert limit < TEXTS, "too few answers to link all texts"
     again = Cancelling()
     found = run(tmp_path / "b.sqlite", again)
-    assert sorted(cut.asked + again.asked) == sorted(first.asked), "none twice, and the same ones"
-    assert found.decision == whole.decision
-    np.testing.assert_allclose(found.fit.scores, whole.fit.scores, atol=1e-9)
+    every = cut.asked + again.asked
+    assert len(every) == len({*every}) == len(first.asked) == CALLS, "none twice"
+    assert found.decision.orders == whole.decision.orders
+    if limit < TEXTS:  # within the first round, which the seed fixes
+        assert sorted(every) == sorted(first.asked)
+        np.testing.assert_allclose(found.fit.scores, whole.fit.scores, atol=1e-9)
 
 
 def test_what_is_claimed_of_two_orders_is_no_luck():

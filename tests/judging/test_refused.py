@@ -11,8 +11,8 @@ from judging import Asking
 from judging.errors import JudgeError
 from judging.judges import Answer, Store, Text
 from judging.judges.server import http
+from judging.practice.asking.limits import HOPELESS
 from judging.practice.cli import main
-from judging.practice.ranking.limits import HOPELESS
 from judging.practice.ranking.readings import next_pairs, prospects
 from judging.question import Reader
 from tests.judge_server import Raw, serving

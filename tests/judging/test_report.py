@@ -23,11 +23,11 @@ from judging import prompts
 from judging.errors import InvalidDataError
 from judging.judges import Answer, Store, Text, TextJudge
 from judging.judges.demo import DemoJudge
+from judging.practice.asking.ending import Stop
 from judging.practice.cli import main
 from judging.practice.findings import Partial
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.changes import changes, read_ranking
-from judging.practice.ranking.ending import Stop
 from judging.practice.ranking.readings import next_pairs, position, prospects
 from judging.practice.ranking.report import _orders, report
 from judging.practice.ranking.settings import Asking, Fitting
@@ -194,17 +194,6 @@ def test_what_a_server_does_not_show_is_unknown():
     assert "<dt>Read by the judge</dt><dd>unknown" in page
 
 
-def test_texts_are_counted_once_and_notes_are_said():
-    one = ranked()
-    other = dataclasses.replace(one, notes=("fold/lat.txt is not UTF-8",))
-    n = len(one.fit.items)
-    both = report([one, other])
-    assert f"{n} texts ranked: " in both
-    assert f"{2 * n} texts" not in both
-    assert "Note: fold/lat.txt is not UTF-8." in both
-    assert f"{n} texts ranked: " in report(one)
-
-
 def test_every_pair_is_said_only_of_every_pair():
     c = list(itertools.combinations(range(4), 2))
     both = [*c, *((j, i) for i, j in c)]
@@ -307,12 +296,6 @@ def test_an_earlier_ranking_beside_this_one(found):
     assert "Beside the earlier ranking" not in page_of(found)
 
 
-def test_stopping_early_is_said_to_be_optimistic(found):
-    early = ranked(until=[poe.top_known(1, 0.5)])
-    assert "a little too high" in page_of(early)
-    assert "a little too high" not in page_of(found)
-
-
 # The facts ---------------------------------------------------------------------------------
 
 
@@ -345,7 +328,7 @@ def test_position_in_probabilities(found):
 
 def test_prospects_are_what_a_fit_with_more_answers_gives():
     """Add the next comparisons with the answers that agree, and fit: the same standard error."""
-    found = ranked(10, budget=30, covariance="curvature")
+    found = ranked(10, budget=30, errors="decision")
     fit = found.fit
     now, later, *_ = prospects(found)
     assert (now.calls, later.calls) == (0, 10)

@@ -15,8 +15,7 @@ import poe
 from judging.errors import InvalidDataError
 from judging.practice import trust
 from judging.practice.cli import main
-from judging.practice.ranking.fragile import fragility_of
-from judging.practice.ranking.verdict import _chance, _more, of_fit, verdict
+from judging.practice.ranking.verdict import _chance, _more, of_fit
 from judging.practice.sentences import say
 from judging.practice.trust.agreement import Rows, agreement, shared, sharpness
 from judging.practice.trust.scale import conformal
@@ -383,15 +382,6 @@ def test_choices_and_several_contexts():
     assert found.agreement.low > 0.5
 
 
-def test_a_few_answers_that_the_first_place_hangs_on_are_told():
-    fit = fitted(np.array([0.15, 0.0, -1.0]))
-    found = fragility_of(fit)
-    assert 1 <= found.votes < 30
-    assert (found.first, found.winner) == ("t0", "t1")
-    gaussian = poe.fit(fit.comparisons, expert="gaussian")
-    assert fragility_of(gaussian) is None
-
-
 # From files ---------------------------------------------------------------------------------------
 
 
@@ -474,21 +464,6 @@ def test_votes_that_exist_are_held_against_people(folder, capsys):
     assert main(["fit", "votes.csv", "--people", "people.csv"]) == 0
     said = capsys.readouterr().out
     assert "People order two items as the judge does in" in said
-    assert "Without" in said
-
-
-def test_the_first_line_prices_what_it_asks_for():
-    ranking = judging.rank(
-        [f"{'word ' * (k % 7 + 2)}number {k}." for k in range(40)],
-        "demo",
-        attribute="easier to read",
-        budget="3x",
-        asking=judging.Asking(price=(2.0, 0.0)),
-    )
-    said = verdict(ranking)
-    assert said.state in ("ask", "alike")
-    if said.state == "ask":
-        assert "$" in say(said)
 
 
 # Systems ------------------------------------------------------------------------------------------
@@ -589,16 +564,6 @@ def test_the_chance_comes_true_about_as_often_as_it_says(noise):
         came.append(of_fit(every.fit, 0.95, left=0).state == "decide")
     assert np.mean(said) == pytest.approx(np.mean(came), abs=0.15)
     assert np.mean(said) > 0.02
-
-
-def test_scores_that_chance_would_make_are_said_to_be_no_more():
-    rng = np.random.default_rng(1)
-    noise = expit(rng.standard_normal((30, 30)))
-    one = judging.rank(30, lambda pairs: noise[tuple(pairs.T)], budget="4x")
-    said = of_fit(one.fit, 0.95, left=700, by_judge=True)
-    assert "nothing shows yet that this judge tells these essays apart" in say(said, "essay")
-    clear = of_fit(fitted(np.linspace(2, -2, 30), 4), 0.95, left=700)
-    assert "nothing shows" not in say(clear)
 
 
 def test_all_that_could_be_the_best_are_named_and_the_rest_of_a_budget_comes_first():
@@ -703,13 +668,6 @@ def test_chances_of_nothing_and_of_all_are_not_claimed():
     sharp = trust.Sharpness(-30.0, -40.0, 0.01)
     said = str(trust.Trust(agreement, sharp, None, 20, "scores", 0.88))
     assert "In pairs that its scores put at 88%, people agree in under 1% (under 1% to 50%)" in said
-
-
-def test_names_that_are_numbers_are_told_from_counts():
-    fit = fitted(np.array([0.3, 0.0, -1.0]), seed=2)
-    numbered = dataclasses.replace(fit, items=("16", "15", "2"))
-    said = of_fit(numbered, 0.95, left=1)
-    assert "essay 1" in say(said, "essay")
 
 
 def test_two_open_rivals_share_what_may_go_wrong():

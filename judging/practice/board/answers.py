@@ -11,7 +11,7 @@ from unicodedata import normalize
 import numpy as np
 
 from judging.errors import InvalidDataError
-from judging.practice.ranking.limits import parse_budget
+from judging.practice.asking.limits import parse_budget
 from judging.practice.reading.formats import missing
 from judging.practice.reading.tables import as_name, as_text, find_column, place, read_table
 from judging.quoting import quoted

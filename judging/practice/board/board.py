@@ -13,12 +13,11 @@ the errors come from is one rule for this and for `judging fit` (`judging.practi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
@@ -26,18 +25,17 @@ from scipy.special import expit
 from judging.fitting import settled
 from judging.judges import Reader, Store
 from judging.judges import open as open_judge
-from judging.judges.asking import Undecided
 from judging.practice import findings as f
 from judging.practice.board import length as lengths
 from judging.practice.board.answers import read_answers
-from judging.practice.board.asking import Tournament
 from judging.practice.board.clusters import Clustered
-from judging.practice.board.errors import Errors, kind_of, require_prompts, told, with_errors
+from judging.practice.board.errors import kind_of, require_prompts, told, with_errors
 from judging.practice.board.length import controlled
+from judging.practice.board.tournament import Tournament
 from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.findings import Found, of_a_fit
-from judging.practice.ranking.fragile import Fragility, fragility_of
+from judging.practice.ranking.settings import Asking, Errors, Fitting
 from judging.practice.reading.forms import Columns, read
 from judging.practice.reading.tables import is_table, read_table, read_tables
 from judging.store import opened
@@ -67,15 +65,13 @@ class Leaderboard:
     equal
         The fit at equal lengths, None where length was not controlled for.
     errors
-        What intervals are made of, "vote", "pair" or "prompt".
-    level
-        Of all intervals.
+        Which answers err together, by `fitting` and the columns: never "auto".
+    fitting
+        How it was asked to be fitted, which is how `groups` are fitted too.
     reference
         The system that the others are also held against, if one was named.
     notes
         What a reader should know.
-    bias, prior
-        As they were asked for, which is how `groups` are fitted too.
     left
         How many more comparisons there can be of these answers; infinite where nobody knows.
     stopped
@@ -92,11 +88,9 @@ class Leaderboard:
     found: Columns
     equal: Clustered | None = None
     errors: Errors = "vote"
-    level: float = 0.95
+    fitting: Fitting = field(default_factory=Fitting)
     reference: Any = None
     notes: tuple[Any, ...] = ()
-    bias: Any = "fit"
-    prior: float | None = None
     left: float = np.inf
     stopped: Any = None
 
@@ -104,6 +98,11 @@ class Leaderboard:
     def fit(self) -> Fit:
         """What the ranking goes by: the fit without lengths."""
         return self.plain
+
+    @property
+    def level(self) -> float:
+        """Of all intervals."""
+        return self.fitting.level
 
     @property
     def judged(self) -> bool:
@@ -246,12 +245,7 @@ class Leaderboard:
         """The leaderboard of some rows, by the same model; of one prompt with errors of votes."""
         one = some.cluster is not None and len(np.unique(some.cluster)) < 2
         kind: Errors = "vote" if self.errors == "prompt" and one else self.errors
-        return of_columns(some, errors=kind, bias=self.bias, prior=self.prior, level=self.level)
-
-    @cached_property
-    def fragility(self) -> Fragility | None:
-        """How many votes, left out, put another system first; None for too many to try."""
-        return fragility_of(self.plain)
+        return of_columns(some, fitting=replace(self.fitting, errors=kind))
 
     def __str__(self) -> str:
         """Table and what to know, for a terminal."""
@@ -265,7 +259,6 @@ class Leaderboard:
             self.level,
             told(self.plain, self.found, self.errors),
             in_order=self.found.in_order,
-            fragile=self.fragility,
             left=self.left,
             judged=self.judged,
         )
@@ -319,16 +312,12 @@ def leaderboard(
     attribute: str = "better",
     wording: str | Path | None = None,
     budget: int | str = "100x",
-    orders: Literal["auto", "one", "both"] = "auto",
+    asking: Asking | None = None,
+    fitting: Fitting | None = None,
     length: bool = False,
     reference: Any = None,
-    errors: Errors = "auto",
-    bias: Any = "fit",
-    prior: float | None = None,
-    level: float = 0.95,
     store: Store | str | Path | None = None,
     seed: int = 0,
-    undecided: Undecided = "skip",
     progress: bool | None = None,
     **columns: str | None,
 ) -> Leaderboard:
@@ -341,26 +330,16 @@ def leaderboard(
         (model_a, model_b, winner; with a prompt, errors are clustered on it; with lengths or texts,
         length can be controlled for). With a judge, answers: a row has system, prompt and the
         answer's text. A data frame or a file, or several files as a list.
-    judge, attribute, wording, store, undecided, progress
-        Who compares two answers to a prompt, what wins, what keeps the answers, and whether to show
-        a bar, as for `judging.rank`.
+    judge, attribute, wording, asking, fitting, store, progress
+        Who compares two answers to a prompt, what wins, how the judge is asked, how the answers are
+        fitted (by Bradley-Terry), what keeps them, and whether to show a bar, as for
+        `judging.rank`.
     budget
         The most comparisons: a number, "100x" (100 a system) or "all"; see `Answers.calls`.
-    orders
-        "both" shows every pair in both orders, "one" in one drawn at random; "auto" finds out from
-        a pilot whether a second order tells more than another prompt.
     length
         Whether to control for it, beside the ranking (`judging.practice.board.length`).
     reference
         A system whose win rate against each other is told too.
-    errors
-        "vote", "pair", "prompt" or "auto", see `judging.practice.board.errors`.
-    bias
-        Of the position, see `poe.fit`.
-    prior
-        Wins added to every pair, see `judging.fitting.settled`.
-    level
-        Of all intervals.
     columns
         Names of columns that have other names: first, second, winner, p, cluster, weight; with a
         judge system, prompt, answer. With either by, to break results down (`Leaderboard.groups`).
@@ -378,7 +357,7 @@ def leaderboard(
         comparisons = read(table if hasattr(table, "iloc") else read_table(table), **columns)
     else:
         answers = read_answers(table, **columns)
-        require_prompts(errors, len(answers.prompts))
+        require_prompts((fitting or Fitting()).errors, len(answers.prompts))
         require_system(reference, answers.systems)
         with opened(store) as kept:
             asked = Tournament(
@@ -386,22 +365,18 @@ def leaderboard(
                 open_judge(judge) if isinstance(judge, str) else judge,
                 attribute,
                 store=kept,
-                orders=orders,
-                undecided=undecided,
+                asking=asking,
                 progress=progress,
                 seed=seed,
                 wording=wording,
             )
-            asked.run(answers.calls(budget, both_orders=orders != "one"))
+            asked.run(answers.calls(budget, both_orders=asked.asking.orders != "one"))
             comparisons, left, stopped = asked.columns(), asked.more, asked.stopped
     return of_columns(
         comparisons,
+        fitting=fitting,
         length=length,
         reference=reference,
-        errors=errors,
-        bias=bias,
-        prior=prior,
-        level=level,
         left=left,
         stopped=stopped,
     )
@@ -419,20 +394,21 @@ def require_system(reference: Any, systems: Sequence[Any]) -> None:
 def of_columns(
     columns: Columns,
     *,
+    fitting: Fitting | None = None,
     length: bool = False,
     reference: Any = None,
-    errors: Errors = "auto",
-    bias: Any = "fit",
-    prior: float | None = None,
-    level: float = 0.95,
     left: float = np.inf,
     stopped: Any = None,
 ) -> Leaderboard:
     """The leaderboard of comparisons that exist."""
+    fitting = fitting or Fitting()
+    if fitting.expert != "bradley-terry":
+        raise ValueError("a leaderboard is fitted by Bradley-Terry; for other experts poe.fit")
     c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)
     require_system(reference, c.items)
-    kind = kind_of(columns, errors)
-    fitted, notes = settled(c, bias=bias if columns.in_order else None, prior=prior)
+    kind = kind_of(columns, fitting.errors)
+    bias = fitting.bias if columns.in_order else None
+    fitted, notes = settled(c, bias=bias, prior=fitting.prior)
     equal = controlled(fitted, columns, kind) if length else None
     if length and equal is None:
         notes.append("no lengths or texts are in the table, so length was not controlled for")
@@ -441,11 +417,9 @@ def of_columns(
         found=columns,
         equal=equal,
         errors=kind,
-        level=level,
+        fitting=fitting,
         reference=reference,
         notes=(*columns.notes, *notes),
-        bias=bias,
-        prior=prior,
         left=left,
         stopped=stopped,
     )

@@ -10,21 +10,20 @@ and votes are taken one by one ("vote"; book eq. 14.8).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from judging.practice import findings as f
 from judging.practice.board.clusters import clustered
+from judging.practice.ranking.settings import COVARIANCES, Errors
 from judging.practice.reading.forms import FEWEST_CLUSTERS, Columns
 from poe.arrays import Indices
 from poe.errors import ComparisonError
 from poe.experts import BradleyTerry
 from poe.result import COVARIANCE_ITEMS, Fit
 
-__all__ = ["Errors", "cluster_of", "kind_of", "require_prompts", "told", "with_errors"]
-
-Errors = Literal["auto", "vote", "pair", "prompt"]
+__all__ = ["cluster_of", "kind_of", "require_prompts", "told", "with_errors"]
 
 
 def kind_of(columns: Columns, wanted: Errors) -> Errors:
@@ -61,7 +60,7 @@ def cluster_of(columns: Columns, kind: Errors) -> Indices:
     """(K,) numbers of what may err together."""
     if kind == "prompt" and columns.cluster is not None:
         return columns.cluster
-    if kind == "vote":
+    if kind in ("vote", "decision"):
         return np.arange(len(columns.p))
     sides = zip(columns.first, columns.second, strict=True)
     number: dict[frozenset[Any], int] = {}
@@ -72,7 +71,7 @@ def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
     """The fit with the errors of `kind_of`; those that its expert has, where it has no others."""
     if columns.cluster is not None and _by_prompt(fitted, columns, kind):
         return clustered(fitted, columns.cluster)
-    return fitted.with_covariance("paired" if kind == "pair" else "scatter")
+    return fitted.with_covariance(COVARIANCES.get(kind, "scatter"))
 
 
 def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
@@ -82,7 +81,8 @@ def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
         return [f.MadeOf("prompt", name, values)]
     if not (fitted.estimates_sigma or isinstance(fitted.expert, BradleyTerry)):
         return [f.MadeOf("expert", "", 0)]
-    found: list[Any] = [f.MadeOf("pair" if kind == "pair" else "vote", "", 0)]
+    case = kind if kind in COVARIANCES else "vote"
+    found: list[Any] = [f.MadeOf(case, "", 0)]
     if 0 < values < FEWEST_CLUSTERS:
         found.append(f.FewClusters("one" if values == 1 else "few", name, values))
     return found

@@ -32,7 +32,8 @@ import numpy as np
 from scipy.special import expit
 
 from judging.practice.board.clusters import Clustered, Effect, clustered
-from judging.practice.board.errors import Errors, cluster_of
+from judging.practice.board.errors import cluster_of
+from judging.practice.ranking.settings import Errors
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices
 from poe.result import Fit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,8 +14,9 @@ from judging.practice.cli.exits import SaidError, Status
 if TYPE_CHECKING:
     from judging.judges import Reader, Store
     from judging.practice.batch import BatchJudge
+    from judging.practice.ranking.settings import Asking
 
-ROUNDS = 4  # of a budget; each waits for a provider, up to a day
+ROUNDS = 2  # of a budget; each waits for a provider, up to a day
 
 
 class Batches:
@@ -32,10 +34,10 @@ class Batches:
             )
         screen.require_writable(path, inputs=[store])
 
-    @property
-    def rounds(self) -> int | None:
-        """How many rounds a budget has; None for as many as asking directly likes."""
-        return None if self.path is None else ROUNDS
+    def asked_in(self, asking: Asking) -> Asking:
+        """The settings, in few rounds where each is a file, unless a number is set."""
+        few = self.path is not None and asking.rounds is None
+        return replace(asking, rounds=ROUNDS) if few else asking
 
     def reader(self, judge: Reader) -> Reader:
         """The judge, or one that collects what it is asked."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from judging.practice.asking.ending import Stop
     from judging.practice.board.gate import Gate
-    from judging.practice.ranking.ending import Stop
 
 __all__ = ["MEANINGS", "SaidError", "Status", "gated", "in_words", "of", "stopped"]
 

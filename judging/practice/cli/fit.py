@@ -26,7 +26,7 @@ COLUMNS = {**COMPARED, "weight": "how many times a row counts"}
     "notes (the same in sentences), comparisons, bias, errors (vote, pair or prompt) and items (as "
     "--out)."
 )
-@o.takes(fitting="expert bias prior level", files="out report as_json")
+@o.takes(fitting="expert bias prior errors level", files="out report as_json")
 def fit(
     tables: Annotated[
         list[Path],
@@ -41,7 +41,6 @@ def fit(
     column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
     reading: o.Reading,
     fitting: Fitting,
-    errors: o.Errors = "auto",
     files: o.Files,
     people: o.PeopleFile = None,
 ) -> None:
@@ -50,7 +49,6 @@ def fit(
     from judging.practice.board.errors import kind_of, told, with_errors
     from judging.practice.ranking import words
     from judging.practice.ranking.findings import of_a_fit
-    from judging.practice.ranking.fragile import fragility_of
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import read
     from judging.practice.reading.tables import read_tables
@@ -74,14 +72,13 @@ def fit(
     family = get_expert(fitting.expert)
     with screen.busy(f"fitting {len(c):,} comparisons of {c.n_items:,} items"):
         result, notes = settled(c, expert=family, bias=bias, prior=fitting.prior)
-        kind = kind_of(said, errors)
+        kind = kind_of(said, fitting.errors)
         result = with_errors(result, said, kind)
         notes = [*rows.attrs["notes"], *said.notes, *(labels.notes if labels else ()), *notes]
         if c.n_items > COVARIANCE_ITEMS:
             notes.append(
                 f"intervals of more than {COVARIANCE_ITEMS:,} items do not fit into memory"
             )
-        notes += () if labels is None else labels.notes
         shown = _frame(result, confidence)
         beside = None if labels is None else trust(result, labels, level=confidence)
         if labels is not None and beside is None:
@@ -91,7 +88,6 @@ def fit(
             confidence,
             told(result, said, kind),
             in_order=said.in_order,
-            fragile=fragility_of(result) if c.n_items <= COVARIANCE_ITEMS else None,
             people=beside,
         )._replace(notes=notes)
         sentences = found.sentences("item", "comparison")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from judging.practice.board import Leaderboard, gate
     from judging.practice.ranking.findings import Found
 
-ASKING = "orders offline undecided on_refusal retry_refused limit_calls limit_tokens price"
+ASKING = "orders rounds offline undecided on_refusal retry_refused limit_calls limit_tokens price"
 ANSWERED = {
     "system": "who answered",
     "prompt": "what was answered",
@@ -34,16 +34,16 @@ COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with 
 @o.app.command(
     epilog="With --json, standard output is one object: partial, findings (a list: kind, and its "
     "values), notes (the same in sentences), comparisons, "
-    "bias, errors (vote, pair or prompt), length (the effect, in logits), requirements (state, p, "
-    "more), systems (the rows of --out), win_rates (the row's system against the column's), "
-    "differences of every two systems, groups (of the column by) and people (--people: name, "
-    f"judge, people, se, low, high, labels, gain). {o.DRY}"
+    "bias, errors (vote, pair, prompt or decision), length (the effect, in logits), requirements "
+    "(state, p, more), systems (the rows of --out), win_rates (the row's system against the "
+    "column's), differences of every two systems, groups (of the column by) and people (--people: "
+    f"name, judge, people, se, low, high, labels, gain). {o.DRY}"
 )
 @o.takes(
     phrasing="wording",
     calling="dry_run store quiet judge_option batch seed",
     asking=ASKING,
-    fitting="prior level",
+    fitting="prior errors level",
 )
 def leaderboard(
     tables: Annotated[
@@ -85,7 +85,6 @@ def leaderboard(
             "--length-control",
         ),
     ] = False,
-    errors: o.Errors = "auto",
     require: Annotated[
         list[str],
         o.opt(
@@ -131,10 +130,11 @@ def leaderboard(
     from poe.errors import ComparisonError
 
     offline, dry_run, store = asking.offline, calling.dry_run, calling.store
-    confidence = fitting.level
+    confidence, errors = fitting.level, fitting.errors
     names = o.named(column, COLUMNS)
     by = names["by"]
     by_file = batches.Batches(calling.batch, store, forbidden=offline or asking.limited)
+    asking = by_file.asked_in(asking)
     inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
     screen.require_writable(files.report, files.out, files.comparisons, inputs=inputs)
     with screen.busy(f"reading {screen.named(tables)}"):
@@ -168,13 +168,9 @@ def leaderboard(
                 reader,
                 attribute,
                 store=kept,
-                orders=asking.orders,
-                undecided=asking.undecided,
-                on_refusal=asking.on_refusal,
+                asking=asking,
                 progress=not calling.quiet,
-                price=asking.price,
                 seed=calling.seed,
-                rounds=by_file.rounds or 8,
                 wording=phrasing.wording,
             )
             known = asked.asked
@@ -205,9 +201,7 @@ def leaderboard(
             columns,
             length=length_control,
             reference=reference,
-            errors=errors,
-            prior=fitting.prior,
-            level=confidence,
+            fitting=fitting,
             left=left,
             stopped=stopped,
         )

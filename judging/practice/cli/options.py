@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -303,17 +303,6 @@ PeopleFile = Annotated[
         metavar="FILE",
     ),
 ]
-Errors = Annotated[
-    Literal["auto", "vote", "pair", "prompt"],
-    opt(
-        "Which answers may err together, so that intervals allow for it. vote: none do; pair: "
-        "those about the same pair; prompt: those that share a prompt or an annotator. auto: "
-        "prompt if there is a column of them, else vote if a pair was compared twice in the same "
-        "order, else pair.",
-        SET + "errors",
-    ),
-]
-
 # Columns --------------------------------------------------------------------------------------
 
 

@@ -126,7 +126,7 @@ def rank(
     by_file = batches.Batches(
         calling.batch, calling.store, forbidden=asking.offline or asking.limited
     )
-    asking = replace(asking, rounds=by_file.rounds)
+    asking = by_file.asked_in(asking)
     if until_top is not None and fitting.top == Fitting().top:
         fitting = replace(fitting, top=until_top)
     names = {f"{name}_column": given for name, given in o.named(column, COLUMNS).items()}

@@ -17,7 +17,6 @@ from judging import kinds
 from judging.judges.asking import NEITHER
 from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
-from judging.practice.ranking.fragile import Fragility
 from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
 from judging.practice.ranking.readings import along_length, position, settled_share
 from judging.practice.ranking.verdict import of_fit, some, verdict
@@ -78,7 +77,6 @@ def findings(one: Ranking) -> Found:
         more.append(f.Mass(labels, float(np.median(answers)), min(answers)))
     if agreement := agreement_of(one):
         more.append(agreement)
-    more += [one.fragility] if one.fragility is not None else []
     return Found(found, more, notes([one]) if one.judged else list(one.notes))
 
 
@@ -190,7 +188,6 @@ def of_a_fit(
     errors: Sequence[Any],
     *,
     in_order: bool = True,
-    fragile: Fragility | None = None,
     people: Trust | None = None,
     left: float = np.inf,
     judged: bool = False,
@@ -206,7 +203,6 @@ def of_a_fit(
         refused = advice.state == "not by this judge"
         verdict += [advice, *_standing(fit, level, refused=refused)]
         more += [] if people is None else people.findings()
-    more += [] if fragile is None else [fragile]
     more += [position(fit, level)] if in_order else []
     answers = fit.comparisons.p[fit.real]
     more.append(f.Comparisons(len(answers), int((answers == 0.5).sum())))

@@ -17,11 +17,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judging.errors import JudgeError
-from judging.practice.ranking.ending import Stop
-from judging.practice.ranking.limits import as_rules, parse_budget
+from judging.practice.asking.ending import Stop
+from judging.practice.asking.limits import as_rules, parse_budget, shares
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.rounds import About, Judge, Rounds, calls_left
 from judging.practice.ranking.settings import Asking, Fitting
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     # A judge, and what stands in for it once asking ended (True), with what the store had of it.
     Readers = dict[bool, tuple[Reader, Callable[[Prompt], Any]]]
 
-__all__ = ["Job", "distinct", "jobs", "rank", "rank_each", "run", "shares"]
+__all__ = ["Job", "distinct", "jobs", "rank", "rank_each", "run"]
 
 
 def rank(
@@ -80,7 +79,7 @@ def rank(
     budget
         The most calls: "10x" (ten calls per text), a number, or "all"; never more than there are.
         Those that the store has count, but texts that are new to it have their share
-        (`judging.practice.ranking.rounds.opening`).
+        (`judging.practice.ranking.rounds.calls_left`).
     until
         A stopping rule or several (`judging.top_known`, `poe.ranks_within`, `poe.se_below`, or any
         function of a fit); the first that is met stops.
@@ -503,65 +502,6 @@ def with_people(rankings: Sequence[Ranking], labels: People, source: str) -> lis
             f"{'is' if len(stray) == 1 else 'are'} not ranked here: {name_some(stray, 4)}",
         )
     return [replace(one.with_people(labels), notes=(*one.notes, *notes)) for one in rankings]
-
-
-def shares(
-    budget: int | str, sizes: Sequence[int], *, both_orders: bool = False
-) -> tuple[list[int], tuple[str, ...]]:
-    """Comparisons for each of several rankings of so many texts, and a note if all were asked for.
-
-    500 is shared in proportion to the texts, exact in sum; "10x" are ten per text; "all" is all
-    there are. Each has as many as link its texts, and no more than there are. With both orders
-    pairs are shared, so that an odd budget leaves one call.
-
-    Raises ValueError if the budget is not of this form, or too small to link all texts.
-    """
-    n, each = np.asarray(sizes, dtype=np.int64), 2 if both_orders else 1
-    least, most = n - 1, n * (n - 1) // each  # in units of `each` calls
-    number, a_text = parse_budget(budget, "text")
-    if (n < 2).any():
-        raise ValueError(f"a ranking needs at least two items, not {n.min()}")
-    if number == np.inf:
-        return (each * most).tolist(), ()
-    if a_text:
-        wanted = np.floor(number * n / each + 1e-9).astype(np.int64)
-        units = int(wanted.sum())
-    else:
-        units = int(number) // each
-        wanted = _in_proportion(min(units, int(most.sum())), n, least, most)
-    if (wanted < least).any() or units < least.sum():
-        texts = f"the texts of {len(n)} rankings" if len(n) > 1 else f"{n.sum()} texts"
-        raise ValueError(
-            f"a budget of {budget} calls cannot link {texts}: the fewest that do are "
-            f"{each * least.sum()}{' (each pair in both orders)' if both_orders else ''}; 10x is a "
-            "good start"
-        )
-    note = (
-        f"the budget allows {each * units} calls, but "
-        f"{f'the {len(n)} rankings' if len(n) > 1 else f'{n.sum()} texts'} have only "
-        f"{each * most.sum()} comparisons, both orders counted: all of them were asked"
-    )
-    every = units > most.sum()
-    return (each * np.minimum(wanted, most)).tolist(), (note,) if every else ()
-
-
-def _in_proportion(
-    total: int, size: NDArray[np.int64], least: NDArray[np.int64], most: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Whole numbers between `least` and `most` in proportion to `size` that sum to `total`."""
-    low, high = 0.0, float(total) + 1.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if np.clip(np.floor(middle * size), least, most).sum() <= total:
-            low = middle
-        else:
-            high = middle
-    share = np.clip(np.floor(low * size), least, most).astype(np.int64)
-    # What is left goes one each to those that are nearest to their next.
-    nearest = np.argsort(np.floor(low * size) - low * size, kind="stable")
-    more = [k for k in nearest if least[k] <= np.floor(low * size[k]) and share[k] < most[k]]
-    share[more[: max(total - int(share.sum()), 0)]] += 1
-    return share
 
 
 # Texts ----------------------------------------------------------------------------------------

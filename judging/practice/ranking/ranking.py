@@ -13,9 +13,8 @@ import pandas as pd
 
 from judging import metrics
 from judging.errors import require
+from judging.practice.asking.ending import Stop
 from judging.practice.ranking.changes import Changes, changes
-from judging.practice.ranking.ending import Stop
-from judging.practice.ranking.fragile import Fragility, fragility_of
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust.people import People, read_people
 from judging.practice.trust.trust import Trust, trust
@@ -192,11 +191,6 @@ class Ranking:
         return trust(self.fit, People(self.gold, self.choices), level=self.level)
 
     @cached_property
-    def fragility(self) -> Fragility | None:
-        """How many answers, left out, put another text first; None for too many to try."""
-        return fragility_of(self.fit)
-
-    @cached_property
     def comparisons(self) -> Comparisons:
         """What was asked and answered, without a prior's ties."""
         c, real = self.fit.comparisons, self.fit.real
@@ -241,14 +235,15 @@ class Ranking:
         return table.reset_index(drop=True)
 
     def answers(self) -> pd.DataFrame:
-        """One row per comparison in the order asked: first, second, p; for texts also what it took.
+        """One row per comparison: first, second, p; for texts also what it took, in their order.
 
         Columns mass (probability on the label words), tokens and seconds where a judge read texts.
         """
         table = self.comparisons.to_table()[["first", "second", "p"]]
         if self.judged is None:
             return table
-        said = self.judged.answers
+        asked = self.judged.pairs
+        said = [self.judged.answers[k] for k in np.lexsort(asked.T[::-1])]
         return table.assign(
             mass=[answer.mass for answer in said],
             tokens=[answer.tokens for answer in said],

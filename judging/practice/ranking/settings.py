@@ -16,8 +16,9 @@ from judging.practice.setting import SET, described, require, setting
 if TYPE_CHECKING:
     from poe.choose.adaptive import NextRule
     from poe.experts import Expert
+    from poe.result import Covariance
 
-__all__ = ["Asking", "Fitting", "prices"]
+__all__ = ["COVARIANCES", "Asking", "Errors", "Fitting", "prices"]
 
 # What a rule is called where nobody knows its formula, and the name of the formula.
 RULES: dict[str, NextRule] = {
@@ -31,6 +32,13 @@ ASKED = "How much is asked"
 JUDGE = "The judge"
 
 SkipTieStop = Literal["skip", "tie", "stop"]
+Errors = Literal["auto", "vote", "pair", "prompt", "decision"]
+# The covariance in `poe.fit` that allows for such errors; of prompts see `board.clusters`.
+COVARIANCES: dict[str, Covariance] = {
+    "vote": "scatter",
+    "pair": "paired",
+    "decision": "curvature",
+}
 
 
 def prices(text: str) -> tuple[float, float]:
@@ -87,7 +95,9 @@ class Asking:
     batch: int | None = setting(None, "Calls per round; one per text by default.", least=1)
     rounds: int | None = setting(
         None,
-        "Instead, how many there are, the first included, for answers that take long to come.",
+        "The number of rounds that the budget is asked in, 1 for all at once; 2 with --batch, "
+        "whose answers take long to come. By default a round has a call per text.",
+        flag=SET + "rounds",
         least=1,
     )
     offline: bool = setting(
@@ -163,12 +173,12 @@ class Asking:
 @described
 @dataclass(frozen=True, kw_only=True)
 class Fitting:
-    """How answers become scores, intervals and chances; the first four are as in `poe.fit`.
+    """How answers become scores, intervals and chances; the first three are as in `poe.fit`.
 
     Examples
     --------
-    >>> judging.Fitting(expert="gaussian").covariance
-    'paired'
+    >>> judging.Fitting(expert="gaussian").errors
+    'auto'
     """
 
     expert: str | Expert = setting(
@@ -196,11 +206,14 @@ class Fitting:
         flag=SET + "prior",
         least=0.0,
     )
-    covariance: Literal["paired", "scatter", "curvature"] = setting(
-        "paired",
-        "Where the width of intervals comes from. paired: how far the answers scatter around the "
-        "scores, answers about one pair taken together; scatter: the same, each answer by itself; "
-        "curvature: each answer counts as one decision.",
+    errors: Errors = setting(
+        "auto",
+        "Which answers may err together, so that intervals allow for it. vote: none do; pair: "
+        "those about the same pair; prompt: those that share a prompt or an annotator. auto: "
+        "prompt if there is a column of them, else vote if a pair was compared twice in the same "
+        "order, else pair. decision: every answer is one decision, however far it is from the "
+        "scores.",
+        flag=SET + "errors",
     )
     level: float = setting(
         0.95,

@@ -136,7 +136,7 @@ def together(rankings: Sequence[Ranking]) -> list[Together]:
         try:
             fit = fit_panel({n: one.comparisons for n, one in zip(names, own, strict=True)})
         except (PanelError, ComparisonError, NotConvergedError) as error:
-            why = str(error).rstrip(".")
+            why = str(error)
         if fit is not None and len(own) == 2 and _weak(fit):
             fit, why = None, f.NotFollowing()
         panels.append(Together(attribute, name, fit, names, tuple(own), own[0].level, why))

@@ -44,7 +44,7 @@ from judging.practice.reading.names import (
 )
 from judging.practice.reading.shapes import as_rows
 from judging.practice.reading.tables import as_name, place
-from judging.practice.reading.verdicts import numbers, verdicts
+from judging.practice.reading.verdicts import MissingColumnError, numbers, verdicts
 from judging.quoting import unquoted
 from poe.arrays import Floats, Indices
 from poe.errors import ComparisonError, name_some
@@ -60,7 +60,7 @@ FEWEST_CLUSTERS = 10  # with fewer, an interval says more about how few there ar
 NO_ORDER, ORDER = {"0", "0.0", "false"}, {"1", "1.0", "true"}  # in a column in_order
 
 
-class UnnamedError(ComparisonError):
+class UnnamedError(MissingColumnError):
     """No two columns of a table say who was compared."""
 
 
@@ -102,11 +102,11 @@ def read(
     sides = _sides(find, first, second)
     if sides is None:
         raise UnnamedError(
-            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared; a row "
-            "is one comparison, with a column for each of the two: name them (first= and second=, "
-            "each after --column on the command line), or call them first and second, or model_a "
-            "and model_b"
-            f"{hint(table, winner=winner)}"
+            f"{where}no two columns of {name_some(table.columns, 12)} say who was compared",
+            "a row is one comparison, with a column for each of the two: name them (first= and "
+            "second=, each after --column on the command line), or call them first and second, or "
+            "model_a and model_b"
+            f"{hint(table, winner=winner)}",
         )
     in_order = shape.in_order and [plain(name) for name in sides] != ["winner", "loser"]
     values, notes = verdicts(table, sides, find, p, winner)

@@ -32,7 +32,7 @@ from poe.errors import ComparisonError, name_some
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["UnsaidError", "numbers", "verdicts"]
+__all__ = ["MissingColumnError", "UnsaidError", "numbers", "verdicts"]
 
 
 TIED = {"=", "==", "~"}
@@ -42,7 +42,15 @@ SIGNS = re.compile(
 SAY = ("_winner", "_verdict", "_preference")  # how a column that says who won may end
 
 
-class UnsaidError(ComparisonError):
+class MissingColumnError(ComparisonError):
+    """A table lacks a column; what : which, without the way out that the message adds."""
+
+    def __init__(self, what: str, way_out: str) -> None:
+        super().__init__(f"{what}; {way_out}")
+        self.what = what
+
+
+class UnsaidError(MissingColumnError):
     """No column of a table says who won."""
 
 
@@ -70,9 +78,10 @@ def verdicts(
         (column,) = ends
     if column is None:
         raise UnsaidError(
-            f"none of the columns {name_some(table.columns, 12)} says who won; name it (winner= "
-            "for names and ties, p= for the probability that the first is better; each after "
-            "--column on the command line)" + hint(table, first=sides[0], second=sides[1])
+            f"none of the columns {name_some(table.columns, 12)} says who won",
+            "name it (winner= for names and ties, p= for the probability that the first is better; "
+            "each after --column on the command line)"
+            + hint(table, first=sides[0], second=sides[1]),
         )
     return _words(table[column], column, table[sides[0]], table[sides[1]], sides)
 

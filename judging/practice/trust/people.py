@@ -103,7 +103,7 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
         raise InvalidDataError(
             f"{table.attrs['source']} says nothing of people: it has the columns "
             f"{name_some(table.columns, 8)}; call two of them id and score, or give choices as "
-            f"first, second and winner ({str(error).partition(';')[0]})"
+            f"first, second and winner ({error.what})"
         ) from None
     except ComparisonError as error:  # of a row, which it names
         raise InvalidDataError(str(error)) from None

@@ -10,23 +10,23 @@ from __future__ import annotations
 
 from itertools import starmap
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from judging import kinds, prompts
-from judging.judges import Question, Reader, Store, Text
-from judging.judges.asking import NEITHER, OnRefusal, Undecided, decided
-from judging.judges.spending import AskingEndedError, SpendingLimitError
+from judging.judges import Answer, Question, Reader, Store, Text
+from judging.judges.asking import NEITHER, decided
 from judging.practice import findings as f
 from judging.practice import injection
+from judging.practice.asking.ending import Stop
+from judging.practice.asking.limits import HOPELESS
+from judging.practice.asking.loop import Loop
+from judging.practice.asking.orders import orders_of
 from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
-from judging.practice.ranking.ending import Stop, too_few
-from judging.practice.ranking.limits import HOPELESS
-from judging.practice.ranking.links import ask_first, links_first
-from judging.practice.ranking.orders import orders_of
+from judging.practice.ranking.settings import Asking
 from judging.practice.reading.forms import Columns
 from poe.arrays import Floats, Indices, Mask
 from poe.choose import orders
@@ -43,20 +43,22 @@ __all__ = ["Tournament"]
 # compared has a variance of 10, more than anybody who was. Rankings do not see it: it only orders
 # what is asked first, and fades as soon as there are some answers per system.
 ANCHOR = 0.1
+ROUNDS = 8  # in which a budget is asked, where nothing else is said
 
 
-class Tournament:
+class Tournament(Loop):
     """Comparisons of two answers to one prompt: chosen, put to a judge, kept.
 
-    progress : whether to show a bar. price : per million tokens read, and written.
-    rounds : in how many parts a budget is asked, at least. wording : a file of your own question.
-    orders : as in `judging.Asking`; decision : what the pilot of "auto" came to, None before.
     made : (K, 3) prompt, first and second system of what was asked; what the store has is there
-    from the beginning. p : (K,) what was said. equal : how many of them needed no call, both
-    answers being the same word for word. refused : questions that the judge would not answer,
-    left out, and why. stop : why it ended before its time, None if it did not. budget : the calls
-    that `run` was given, None before.
+    from the beginning.
+    asking : as for `judging.rank`; its `rounds` are as many as a budget is asked in, at least.
+    wording : a file of your own question. progress : whether to show a bar.
+    decision : what the pilot of orders="auto" came to, None before. equal : how many answers needed
+    no call, both texts being the same word for word. why : of questions that the judge would not
+    answer. budget : the calls that `run` was given, None before.
     """
+
+    things = "systems"
 
     def __init__(
         self,
@@ -65,36 +67,29 @@ class Tournament:
         attribute: str = "better",
         *,
         store: Store,
-        orders: Literal["auto", "one", "both"] = "auto",
-        undecided: Undecided = "skip",
-        on_refusal: OnRefusal = "skip",
+        asking: Asking | None = None,
         progress: bool | None = None,
-        price: tuple[float, float] | None = None,
         seed: int = 0,
-        rounds: int = 8,
         wording: str | Path | None = None,
     ) -> None:
+        super().__init__(len(answers.systems), width=3)
         self.answers, self.judge, self.store = answers, judge, store
-        if orders not in ("auto", "one", "both"):
-            raise ValueError(f"orders must be auto, one or both, not {orders!r}")
-        self.orders, self.both, self.rounds = orders, orders == "both", rounds
+        self.asking, self.by_file = asking or Asking(), judge.by_file
+        self.both, self.rounds = self.asking.both_orders, self.asking.rounds or ROUNDS
         self.decision: Decision | None = None
-        self.undecided, self.on_refusal = undecided, on_refusal
-        self.refused: dict[str, str] = {}
-        self.unanswered = np.zeros(len(answers.systems), dtype=int)
-        self.meter = Meter(0, shown=progress, price=price)
+        self.why: dict[str, str] = {}
+        self.unanswered = np.zeros(self.n, dtype=int)
+        self.meter = Meter(0, shown=progress, price=self.asking.price)
         self.meter.judge = judge
         self.rng = np.random.default_rng(seed)
         self.prompt = prompts.for_attribute(
             attribute, thing="answer", context="Prompt", wording=wording
         )
-        self.made = np.empty((0, 3), dtype=np.intp)
-        self.p: Floats = np.empty(0)
         self.equal = 0
-        self.stop: Stop | None = None
         self.budget: int | None = None
         there = answers.texts != ""
-        self.left = there[:, :, None] & there[:, None, :] & ~np.eye(there.shape[1], dtype=bool)
+        # Prompts, first and second systems that can still be asked about.
+        self.open = there[:, :, None] & there[:, None, :] & ~np.eye(self.n, dtype=bool)
         self.recall()
 
     def questions(self, rows: Indices) -> list[Question]:
@@ -115,82 +110,102 @@ class Tournament:
         a = self.answers
         return Text(f"{a.systems[i]}, prompt {k + 1}", a.texts[k, i])
 
-    def recall(self) -> None:
-        """Take every answer that the store has; nothing is asked."""
+    def run(self, calls: int) -> None:
+        """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
+        self.budget = self.total = calls
+        self.meter.bar.total = max(calls - len(self.p), 0)
+        try:
+            self.ask_all()
+        finally:
+            self.meter.bar.close()
+        if self.asking.orders == "auto" and self.decision is None and self.rounds > 1:
+            self.decide(self.asked)  # the store had all of it
+
+    # Who answers ----------------------------------------------------------------------------
+
+    def stored(self) -> Indices:
+        """Comparisons in the store that were not taken yet."""
         stored, rows = self.store.answered(self.judge, self.prompt), list[tuple[int, int, int]]()
         for k, about in enumerate(self.answers.prompts):
             if known := stored.get(Text("", about).digest):
                 own = [Text("", text).digest for text in self.answers.texts[k]]
-                left = np.argwhere(self.left[k]).tolist()
+                left = np.argwhere(self.open[k]).tolist()
                 rows += [(k, i, j) for i, j in left if (own[i], own[j]) in known]
-        self.ask(np.array(rows, dtype=np.intp).reshape(-1, 3))
+        return np.array(rows, dtype=np.intp).reshape(-1, 3)
 
-    def run(self, calls: int) -> None:
-        """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
-        self.budget = calls
-        self.meter.bar.total = max(calls - len(self.p), 0)
-        try:
-            self._ask_all(calls)
-        finally:
-            self.meter.bar.close()
+    def _same(self, rows: Indices) -> Mask:
+        """Whether both answers are the same text."""
+        k, i, j = rows.T
+        return np.asarray(self.answers.texts[k, i] == self.answers.texts[k, j], dtype=bool)
 
-    def _ask_all(self, calls: int) -> None:
-        n = len(self.answers.systems)
-        while self.asked < calls:
-            size = max(4 * n, -(-calls // self.rounds))
-            new = self.next_round(calls, min(size, calls - self.asked))
-            if not len(new):
-                break
-            try:
-                self.ask(new)
-            except (AskingEndedError, KeyboardInterrupt) as error:
-                self.recall()  # what was answered before the limit
-                if not len(self.p):
-                    raise
-                if not (self.linked or self.refused):  # a board would leave systems out
-                    if not isinstance(error, SpendingLimitError):
-                        raise
-                    raise too_few(error, len(self.p), n, "systems") from None
-                self.stop = Stop.of(error)
-                break
-        if self.orders == "auto" and self.decision is None:
-            self.decide(self.asked)  # the store had all of it
+    def fetch(self, rows: Indices) -> list[Answer]:
+        """Answers from the judge or the store."""
+        return self.store.ask(
+            self.judge,
+            self.questions(rows[~self._same(rows)]),
+            progress=self.meter,
+            meanwhile=self.filled_meanwhile,
+        )
 
-    @property
-    def asked(self) -> int:
-        """Comparisons that were put to the judge, refused ones too."""
-        return len(self.p) + len(self.refused)
+    def answer(self, rows: Indices) -> Floats:
+        """What the judge says; two answers that are the same text are a tie."""
+        same, p = self._same(rows), np.full(len(rows), 0.5)
+        if not same.all():
+            questions, said = self.questions(rows[~same]), self.fetch(rows)
+            before = sum(why == NEITHER for why in self.why.values()), self.asked
+            p[~same], _, out = decided(
+                questions, said, self.asking.undecided, self.asking.on_refusal, before=before
+            )
+            self.why |= {str(questions[q]): said[q].refused or NEITHER for q in np.flatnonzero(out)}
+        self.equal += int(same.sum())
+        self.open[tuple(rows.T)] = False
+        return p
+
+    def take(self, rows: Indices) -> None:
+        """Keep answers, and ask no more about systems of which nothing is answered."""
+        super().take(rows)
+        refused = np.array(self.refused, dtype=np.intp).reshape(-1, 3)[:, 1:]
+        times, answered = (
+            np.bincount(at.ravel(), minlength=self.n) for at in (refused, self.made[:, 1:])
+        )
+        hopeless = (times >= HOPELESS) & (answered == 0)
+        self.open[:, hopeless, :] = self.open[:, :, hopeless] = False
+
+    # What comes next ------------------------------------------------------------------------
+
+    def before(self) -> Indices:
+        """Nothing: what is not linked yet comes first by itself, see `ANCHOR`."""
+        return self.made[:0]
+
+    def look(self) -> Stop | None:
+        """Why to stop now; the answers are fitted when the next are chosen."""
+        ended = None if self.linked or self.refused else self.too_few()
+        if ended is not None:  # a board would leave systems out
+            raise ended from None
+        return self.stop or (None if self.left else Stop("budget", ""))
+
+    def choose(self) -> Indices:
+        """(K, 3) what to ask next: a pilot, second orders, new pairs."""
+        size = max(4 * self.n, -(-self.total // self.rounds))
+        count = self.left if self.left < size * (1.5 if self.by_file else 1) else size
+        undecided = self.asking.orders == "auto" and self.decision is None
+        pilot = self.decide(self.total) if undecided and self.rounds > 1 else 0
+        back = self.made[:0]
+        if self.both:  # a second order takes away more than a new pair would, so it comes first
+            k, i, j = self.made.T
+            back = self.made[self.open[k, j, i]][:count][:, [0, 2, 1]]
+        return np.vstack([back, self.chosen(self.scores(), count - len(back), pilot)])
 
     def scores(self) -> Floats:
         """(N,) by what was answered so far; zero while that does not link all systems."""
-        n = len(self.answers.systems)
         if not self.linked:
-            return np.zeros(n)
+            return np.zeros(self.n)
         c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=self.answers.systems)
-        return fit(c, prior=1.0 / (n - 1)).scores  # decisions too are to be finite
-
-    @property
-    def linked(self) -> bool:
-        """Whether what was answered so far links all systems."""
-        systems = self.answers.systems
-        if not len(self.p):
-            return False
-        c = Comparisons.from_pairs(self.made[:, 1:], self.p, items=systems)
-        return len(c.components()) == 1
-
-    def next_round(self, calls: int, count: int) -> Indices:
-        """(count, 3) what to ask next, of `calls` in all: a pilot, second orders, new pairs."""
-        undecided = self.orders == "auto" and self.decision is None
-        pilot = self.decide(calls) if undecided else 0
-        back = np.empty((0, 3), dtype=np.intp)
-        if self.both:  # a second order takes away more than a new pair would, so it comes first
-            k, i, j = self.made.T
-            back = self.made[self.left[k, j, i]][:count][:, [0, 2, 1]]
-        return np.vstack([back, self.chosen(self.scores(), count - len(back), pilot)])
+        return fit(c, prior=1.0 / (self.n - 1)).scores  # decisions too are to be finite
 
     def decide(self, calls: int) -> int:
         """One order or both from here on; or how many pairs are to be asked in both first."""
-        n = len(self.answers.systems)
+        n = self.n
         k, i, j = self.made.T
         told = self.answers.texts[k, i] != self.answers.texts[k, j]
         rows = map(tuple, self.made[told].tolist())
@@ -212,7 +227,7 @@ class Tournament:
     @property
     def new(self) -> Mask:
         """(prompts, N, N) pairs that were asked in neither order yet."""
-        return self.left & self.left.swapaxes(1, 2)
+        return self.open & self.open.swapaxes(1, 2)
 
     def chosen(self, scores: Floats, count: int, doubled: int = 0) -> Indices:
         """(count, 3) new pairs: argmax c_ij R_ij, on the prompt with the fewest so far.
@@ -246,43 +261,11 @@ class Tournament:
             add_comparison(resistance, i, j, weight=curvature[i, j])
         return np.array(picked[:count], dtype=np.intp).reshape(-1, 3)
 
-    def ask(self, new: Indices) -> None:
-        """Answers to (K, 3) prompts and systems; two answers that are the same text are a tie."""
-        k, i, j = new.T
-        same = np.asarray(self.answers.texts[k, i] == self.answers.texts[k, j], dtype=bool)
-        questions, p = self.questions(new[~same]), np.full(len(new), 0.5)
-        if questions:
-            if not self.judge.by_file and not self.linked:
-                asked = new[~same][:, 1:]
-                ask_first(
-                    links_first(len(self.answers.systems), self.made[:, 1:], asked),
-                    lambda part: self.store.ask(
-                        self.judge, [questions[q] for q in part], progress=self.meter
-                    ),
-                )
-            said = self.store.ask(self.judge, questions, progress=self.meter)
-            before = sum(why == NEITHER for why in self.refused.values()), self.asked
-            p[~same], _, out = decided(
-                questions, said, self.undecided, self.on_refusal, before=before
-            )
-            self.refused |= {
-                str(questions[q]): said[q].refused or NEITHER for q in np.flatnonzero(out)
-            }
-        self.equal += int(same.sum())
-        self.made = np.vstack([self.made, new[~np.isnan(p)]])
-        self.p = np.append(self.p, p[~np.isnan(p)])
-        self.left[k, i, j] = False
-        for s in np.unique(new[np.isnan(p)][:, 1:]).tolist():
-            met = (new[:, 1:] == s).any(axis=1)
-            self.unanswered[s] += int((met & np.isnan(p)).sum())
-            if self.unanswered[s] >= HOPELESS and not (self.made[:, 1:] == s).any():
-                self.left[:, s, :] = self.left[:, :, s] = False
-
     @property
     def more(self) -> int:
         """Comparisons of these answers that can still be asked, in either order."""
         texts = self.answers.texts
-        return int((self.left & (texts[:, :, None] != texts[:, None, :])).sum())
+        return int((self.open & (texts[:, :, None] != texts[:, None, :])).sum())
 
     @property
     def stopped(self) -> Any:
@@ -300,7 +283,7 @@ class Tournament:
     @property
     def possible(self) -> Mask:
         """(prompts, N, N) questions that can come."""
-        return self.left if self.both else self.new
+        return self.open if self.both else self.new
 
     def sample(self, count: int) -> list[Question]:
         """As many questions as will be asked, any of them: for what they will cost."""
@@ -324,7 +307,7 @@ class Tournament:
         if self.equal:
             notes.append(f.SameText(self.equal))
         if self.refused:
-            which, why = next(iter(self.refused.items()))
+            which, why = next(iter(self.why.items()))
             notes.append(f.LeftOut(len(self.refused), which, why))
         if none := [str(a.systems[s]) for s in range(len(a.systems)) if s not in {*i, *j}]:
             notes.append(f.Unanswered(tuple(none)))

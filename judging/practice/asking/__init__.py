@@ -1,0 +1,1 @@
+"""Ask in rounds, within limits: what rankings and leaderboards have in common."""
