@@ -40,10 +40,12 @@ def test_halves_are_linked_and_keep_their_answers():
 def test_a_judge_that_is_right_gains_only_what_its_bias_costs(bias):
     gold = np.random.default_rng(1).permutation(24) / 4.0
     one = judge(24, gold, bias=bias)
-    gain, soft, cancelled = of.three_parts(one, gold, 4, np.random.default_rng(2))
-    assert gain == pytest.approx(soft + cancelled)
-    assert soft > 0.0  # by how much tells more than who
-    assert (cancelled > 0.3) == (bias > 0.0)
+    found = of.three_parts(one, gold, 4, np.random.default_rng(2))
+    for prior in ("", of.ADDED):
+        gain, soft, cancelled = (found[q + prior] for q in margin.EACH)
+        assert gain == pytest.approx(soft + cancelled)
+        assert soft + 0.1 >= 0.0  # who says no more than by how much
+        assert (cancelled > 0.3) == (bias > 0.0)
     lean, _, _ = of.three(one, gold)
     assert lean == pytest.approx(0.5 if bias else 0.0)
 
