@@ -128,21 +128,27 @@ def few_first(
     most = firsts * (n_items - 1) - firsts * (firsts - 1) // 2
     if not (1 <= firsts <= n_items and 0 <= count <= most):
         raise ValueError(f"{firsts} of {n_items} items shown first make {most} pairs, not {count}")
-    rng = np.random.default_rng(seed)
-    hubs, pairs = rng.permutation(n_items)[:firsts], np.empty((count, 2), dtype=np.intp)
-    met, group = np.eye(n_items, dtype=bool), np.arange(n_items)
-    shown, degree = np.zeros(n_items), np.zeros(n_items)
-    for k in range(count):
-        left = hubs[~met[hubs].all(axis=1)]
-        a = left[np.lexsort([rng.random(len(left)), shown[left]])[0]]
-        new = np.flatnonzero(~met[a])
-        b = new[np.lexsort([rng.random(len(new)), degree[new], group[new] == group[a]])[0]]
-        pairs[k] = a, b
-        met[a, b] = met[b, a] = True
-        group[group == group[b]] = group[a]
+    rng, pairs = np.random.default_rng(seed), []
+    hubs, every = rng.permutation(n_items)[:firsts].tolist(), range(n_items)
+    met, group = [{k} for k in every], list(every)
+    shown, degree = [0] * n_items, [0] * n_items
+    for _ in range(count):  # few numbers at a time, for which lists are faster than arrays
+        left = [a for a in hubs if len(met[a]) < n_items]
+        lots = rng.random(len(left)).tolist()
+        *_, a = min(zip([shown[a] for a in left], lots, left, strict=True))
+        new = [b for b in every if b not in met[a]]
+        lots = rng.random(len(new)).tolist()
+        rank = [(group[b] == group[a], degree[b]) for b in new]
+        *_, b = min(zip(rank, lots, new, strict=True))
+        pairs.append((a, b))
+        met[a].add(b)
+        met[b].add(a)
+        if (one := group[a]) != (other := group[b]):
+            group = [one if g == other else g for g in group]
         shown[a] += 1
-        degree[[a, b]] += 1
-    return pairs
+        degree[a] += 1
+        degree[b] += 1
+    return np.array(pairs, dtype=np.intp).reshape(count, 2)
 
 
 def spread(n_items: int, pairs: Indices, *, lean: float = 0.0, bias_known: bool = False) -> float:
