@@ -37,7 +37,7 @@ from reproduction.settings import Calls
 from reproduction.small import METHODS, answers, correlations, few_and_all
 from reproduction.stored_judge import Measured
 
-__all__ = ["FILE", "numbers", "outcomes", "planned"]
+__all__ = ["FILE", "numbers", "outcomes", "planned", "stated"]
 FILE = "predictions.toml"
 GAINS = (
     ("avg-prob", "win-ratio"),
@@ -114,3 +114,12 @@ def outcomes(which: str = "qwen", *, draws: int = 100) -> pd.DataFrame:
     rows["measured"] = [value.get(place, np.nan) for place in places]
     inside = (rows["low"] <= rows["measured"]) & (rows["measured"] <= rows["high"])
     return rows.assign(inside=inside.where(rows["measured"].notna()))
+
+
+def stated(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of outcomes those with a claim that were measured: chance, and came, 1 where it holds."""
+    rows = rows.dropna(subset=["chance", "measured"])
+    rule = rows["holds_if"].str.rsplit(" ", n=1, expand=True)  # "at most 2.0" or "above 0.0"
+    limit = rule[1].astype(float)
+    came = np.where(rule[0] == "above", rows["measured"] > limit, rows["measured"] <= limit)
+    return pd.DataFrame({"chance": rows["chance"], "came": came.astype(float)})

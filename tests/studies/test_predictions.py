@@ -1,6 +1,7 @@
 """What was predicted of a judge, and what is read off its answers since."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import log_expit
 
@@ -52,6 +53,13 @@ def test_every_prediction_has_a_number_to_be_held_against():
     assert set(first["quantity"]) == set(
         predictions.numbers(predictions.group("summeval", which="processor"))
     )
+
+
+def test_claims_come_true_by_their_limits():
+    rows = [("at most 2.0", 2.0), ("at most 2.0", 2.1), ("above 0.0", 0.0), ("above 0.0", np.nan)]
+    table = pd.DataFrame(rows, columns=["holds_if", "measured"]).assign(chance=0.9)
+    table.loc[4] = [np.nan, 3.0, np.nan]  # no claim
+    assert predictions.stated(table)["came"].tolist() == [1.0, 0.0, 0.0]
 
 
 # LLMBar, HANNA and scores -----------------------------------------------------------------------
