@@ -63,7 +63,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.stats import entropy, spearmanr
+from scipy.special import entr
+from scipy.stats import spearmanr
 
 from judging.machine import data_dir
 from poe.arrays import Floats, Indices, Mask
@@ -448,7 +449,7 @@ def information(size: Floats, agrees: Mask) -> float:
 
 def _entropy(p: float) -> float:
     """Of a yes or no, in bits."""
-    return float(entropy([p, 1.0 - p], base=2))
+    return float(entr(p) + entr(1.0 - p)) / np.log(2.0)
 
 
 def predicted(x: Floats, y: Floats, cell: Indices) -> Floats:

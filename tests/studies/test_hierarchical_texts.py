@@ -150,11 +150,11 @@ def test_where_no_text_leans_nothing_changes():
 
 @pytest.mark.parametrize(("calls", "left"), [(24, 0.75), (48, 0.6)])
 def test_intervals_cover_and_errors_fall(calls, left):
-    """40 pools of four contexts, one order. The control, one bias for all texts, errs more."""
+    """16 pools of four contexts, one order. The control, one bias for all texts, errs more."""
     rng = np.random.default_rng(7)
     hits, error, before, biases = [], [], [], []
     pairs = [(0, 1), (2, 7), (3, 12), (5, 9)]
-    for _ in range(40):
+    for _ in range(16):
         made = [judged(rng, calls=calls) for _ in range(4)]
         contexts = [c for *_, c in made]
         found, plain = posteriors(contexts, bias="texts"), posteriors(contexts)
