@@ -97,6 +97,10 @@ class Settings:
         """Measured or simulated."""
         return "measured" if judge in self.judges.values() else "simulated"
 
+    def how(self, kind: str, labels: str) -> dict[str, object]:
+        """The last columns of a table: what kind of number, whose labels, draws and seed."""
+        return {"kind": kind, "labels": labels, "draws": self.draws, "seed": self.seed}
+
     def step(self, done: int, total: int) -> None:
         """Tell the progress."""
         if self.progress:

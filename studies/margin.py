@@ -218,11 +218,7 @@ def table(settings: Settings) -> pd.DataFrame:
             found = _found([(one, k) for one in some], settings)
             share = {"k": k, "share": 100.0 * k / asked[-1]}
             rows += [row | share | about for row in _told(some, found, ("method", "quantity"))]
-    return pd.DataFrame(rows).drop(columns="common").assign(**_end(settings))
-
-
-def _end(settings: Settings) -> dict[str, object]:
-    return {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
+    return pd.DataFrame(rows).drop(columns="common").assign(**settings.how("measured", "real"))
 
 
 def at_chance() -> set[Judged]:
@@ -304,7 +300,7 @@ def tests(settings: Settings) -> pd.DataFrame:
             }
         )
     made = pd.DataFrame(rows)
-    return made.assign(holm=holm(made["p"].to_numpy()), **_end(settings))
+    return made.assign(holm=holm(made["p"].to_numpy()), **settings.how("measured", "real"))
 
 
 def crossed(grids: Sequence[Grid], rng: np.random.Generator | None, times: int = 1) -> Floats:
@@ -384,7 +380,7 @@ def theory(settings: Settings) -> pd.DataFrame:
                 "holds": sizes[0] <= BETTER * sizes[1],
             }
         )
-    return pd.DataFrame(rows).assign(**_end(settings))
+    return pd.DataFrame(rows).assign(**settings.how("measured", "real"))
 
 
 def learnt(settings: Settings) -> tuple[Floats, Floats]:

@@ -83,8 +83,7 @@ def table(settings: Settings) -> pd.DataFrame:
         made = pd.concat(
             [made, pd.DataFrame([{"attribute": "all", **error, "holds": holds}], [quantity])]
         )
-    end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
-    return made.rename_axis("quantity").reset_index().assign(**end)
+    return made.rename_axis("quantity").reset_index().assign(**settings.how("measured", "real"))
 
 
 def halves(attribute: str, one: Answered, settings: Settings) -> tuple[Floats, dict[str, Floats]]:

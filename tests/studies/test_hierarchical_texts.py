@@ -10,6 +10,7 @@ import poe
 from poe.choose.designs import in_orders_shown, regular
 from poe.errors import ComparisonError
 from studies.hierarchical import FAINT, GRID, SHARES, posterior, posteriors
+from tests.studies.test_hierarchical import sample
 
 U = (np.arange(GRID) + 0.5) / GRID
 
@@ -174,7 +175,7 @@ def test_draws_agree_with_intervals_and_names_do_not_count():
     rng = np.random.default_rng(4)
     _, _, c = judged(rng, calls=10, n=6)
     found = posterior(c, bias="texts")
-    drawn = found.sample(200_000)
+    drawn = sample(found, 200_000, rng)
     expected = np.quantile(drawn, [0.05, 0.95], axis=0).T
     np.testing.assert_allclose(found.interval(0.9), expected, atol=0.03 * np.ptp(expected))
     order = rng.permutation(6)
