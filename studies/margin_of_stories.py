@@ -106,7 +106,7 @@ def linked(one: Answered, gold: Floats, half: Mask) -> tuple[Answered, Floats]:
     """What was said inside the largest part of some stories that pairs link, and its scores."""
     inside = half[one.pairs].all(axis=1)
     pairs, n = one.pairs[inside], len(gold)
-    label = component_labels(*pairs.T, n)
+    label = component_labels(pairs[:, 0], pairs[:, 1], n)
     size = np.bincount(label[half])
     keep = half & (label == size.argmax())
     place = np.cumsum(keep) - 1

@@ -288,7 +288,7 @@ class Ranking:
 def log_words(ranking: Ranking) -> Floats:
     """(N,) logarithms of the texts' numbers of words, NaN where one is unknown or 0."""
     texts = ranking.judged.texts if ranking.judged else ()
-    count = {text.id: len(text.text.split()) or np.nan for text in texts}
+    count: dict[Any, float] = {text.id: len(text.text.split()) or np.nan for text in texts}
     return np.log([count.get(name, np.nan) for name in ranking.fit.items])
 
 
