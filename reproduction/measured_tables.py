@@ -199,8 +199,7 @@ def _table(
     rows = [
         row for own in groups for row in rows_of(own, [done[one] for one in own], columns=columns)
     ]
-    end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
-    return pd.DataFrame(rows).assign(**end)
+    return pd.DataFrame(rows).assign(**settings.how("measured", "real"))
 
 
 # Tables -------------------------------------------------------------------------------------

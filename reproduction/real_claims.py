@@ -106,8 +106,7 @@ def table(settings: Settings) -> pd.DataFrame:
             claims = claims[claims["attribute"] == "mean"]
         for _, part in claims.groupby("attribute", sort=False):
             rows += list(_judged(part))
-    end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
-    return pd.DataFrame(rows).assign(**end)
+    return pd.DataFrame(rows).assign(**settings.how("measured", "real"))
 
 
 def numbers(one: Asked, settings: Settings) -> dict[tuple[str, str], Floats]:

@@ -52,6 +52,10 @@ class Settings:
         """A fifth, as in the papers: 20 for 100."""
         return max(self.draws // 5, 2)
 
+    def how(self, kind: str, labels: str) -> dict[str, object]:
+        """The last columns of a table: what kind of number, whose labels, draws and seed."""
+        return {"kind": kind, "labels": labels, "draws": self.draws, "seed": self.seed}
+
     def step(self, done: int, total: int) -> None:
         """Tell the progress."""
         if self.progress:

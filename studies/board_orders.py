@@ -30,7 +30,7 @@ from scipy.special import logit
 from poe.arrays import Floats, Indices, Mask
 from poe.choose import orders
 from reproduction.settings import Settings
-from studies.orders import Cell, Curve, measured, ratio_of_means, regrets
+from studies.orders import Cell, curves, measured, ratio_of_means, regrets
 
 CALLS = (20, 60)  # a system
 MOST = 0.8  # of all pairs, asked in one order
@@ -139,13 +139,3 @@ def scores(pairs: Indices, said: Floats, n: int, places: Floats | None = None) -
         design[:, n] = places
     fitted = np.linalg.lstsq(design, said)[0][:n]
     return np.asarray(fitted - fitted.mean())
-
-
-def curves(c: float, calls: int, pairs: int) -> Curve:
-    """How the variance falls with calls in one order and in both."""
-    items, place = (1.0 + c) / 2.0, (1.0 - c) / 2.0
-    asked = np.arange(2.0, calls + 1.0, 2.0)
-    return {
-        "one": (asked, items * (1.0 / asked - 1.0 / pairs) + place / asked),
-        "both": (asked, items * (2.0 / asked - 1.0 / pairs)),
-    }

@@ -65,7 +65,7 @@ def lengths() -> Tokens:
 
 
 def ways(budget: float, tokens: Tokens) -> list[Spending]:
-    """How so many tokens can be spent on an article, variances left open."""
+    """How so many tokens can be spent on an article."""
     spendings = []
     for which, firsts in (*(("one", h) for h in FIRSTS), ("both", TEXTS)):
         each = 2 if which == "both" else 1
@@ -75,7 +75,7 @@ def ways(budget: float, tokens: Tokens) -> list[Spending]:
         if pairs >= TEXTS - 1:
             calls = each * pairs
             spent = tokens.computed(firsts, calls)
-            spendings.append(Spending("both" if each == 2 else "one", firsts, calls, spent, np.nan))
+            spendings.append(Spending("both" if each == 2 else "one", firsts, calls, spent))
     return spendings
 
 
@@ -100,8 +100,7 @@ def table(settings: Settings) -> pd.DataFrame:
         lambda job: judged(every[job[0]], job[1], settings), product(range(len(every)), CALLS)
     )
     rows = [row for own in done.values() for row in own]
-    end = {"kind": "measured", "labels": "none", "draws": settings.draws, "seed": settings.seed}
-    return pd.DataFrame(rows).assign(**end)
+    return pd.DataFrame(rows).assign(**settings.how("measured", "none"))
 
 
 def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:

@@ -27,7 +27,7 @@ from judging.metrics import spearman
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from reproduction import answers, large
-from reproduction.answers import HANNA, Model
+from reproduction.answers import HANNA, WIDE_CALLS, Model
 from reproduction.quarters import quarters
 from reproduction.twins import labels
 
@@ -54,6 +54,12 @@ def story_calls() -> Indices:
     """(4, N, 2) the calls about HANNA's stories, quarter by quarter as they are asked."""
     n = labels("hanna").n_candidates
     return quarters(pairs_of(n, HANNA, both_orders=True, seed=(0, 0))[::2])
+
+
+def wide_calls() -> Indices:
+    """(20N, 2) both orders of 10N pairs in succession; the first 4N are those asked in quarters."""
+    n = labels("hanna").n_candidates
+    return pairs_of(n, WIDE_CALLS, both_orders=True, seed=(0, 0))
 
 
 def said(attribute: str, model: Model) -> pd.Series:

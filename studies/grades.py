@@ -157,8 +157,7 @@ def table(settings: Settings) -> pd.DataFrame:
                 for each in (found, apart)
                 for row in rows_of(some, each, columns=("way",))
             ]
-    end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
-    return pd.DataFrame(rows).drop(columns="common").assign(**end)
+    return pd.DataFrame(rows).drop(columns="common").assign(**settings.how("measured", "real"))
 
 
 def _correlation(one: Asked, marks: Floats) -> Floats:

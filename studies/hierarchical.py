@@ -78,10 +78,6 @@ class Posterior:
         """(N, 2) central interval of each score."""
         return self._ends(self.centre, self.standard_scales(), level)
 
-    def difference_interval(self, one: Hashable, other: Hashable, level: float = 0.95) -> Floats:
-        """(2,) central interval of the difference of two scores."""
-        return np.asarray(self.difference_intervals([(one, other)], level)[0])
-
     def difference_intervals(
         self, pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95
     ) -> Floats:
@@ -96,14 +92,6 @@ class Posterior:
         if not scale.all():  # the same item
             return 0.5
         return float(self.weight @ stdtr(self.freedom, gap / scale))
-
-    def sample(self, draws: int, *, seed: int = 0) -> Floats:
-        """(draws, N) draws of all scores."""
-        rng = np.random.default_rng(seed)
-        part = rng.choice(len(self.weight), draws, p=self.weight)
-        noise = rng.standard_normal((draws, self.root.shape[-1]))
-        noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
-        return self.centre[part] + np.einsum("dij,dj->di", self.root[part], noise)
 
     def _gap(self, one: Hashable, other: Hashable) -> tuple[Floats, Floats]:
         i, j = position_of(one, self.items), position_of(other, self.items)

@@ -63,7 +63,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.stats import entropy, spearmanr
+from scipy.special import entr
+from scipy.stats import spearmanr
 
 from judging.machine import data_dir
 from poe.arrays import Floats, Indices, Mask
@@ -151,20 +152,23 @@ def split(pairs: Indices, p: Floats, gold: Floats) -> Parts:
 
 
 def of_design(one: Asked, k: int, draws: int, rng: np.random.Generator) -> Indices:
-    """(draws, C, K, 2) calls of those that were made, both orders of pairs that link all texts.
-
-    A tree, the shortest where lengths are drawn by lot, and other pairs by lot.
-    """
+    """(draws, C, K, 2) calls of those that were made, both orders of pairs of `links`."""
     n, made = one.gold.shape[1], np.stack(one.calls[1:], axis=-1)
     drawn = []
     for _, asked in product(range(draws), made):
         pairs = asked[asked[:, 0] < asked[:, 1]]
-        length = rng.random(len(pairs)) + 1.0
-        links = minimum_spanning_tree(csr_array((length, tuple(pairs.T)), shape=(n, n))).tocoo()
-        tree = np.isin(length, links.data)
-        order = np.lexsort((length, ~tree))[: k // 2]
-        drawn.append(both_orders_of(pairs[order][None])[0])
+        drawn.append(both_orders_of(pairs[links(pairs, n, k // 2, rng)][None])[0])
     return np.reshape(drawn, (draws, len(made), k, 2))
+
+
+def links(pairs: Indices, n: int, count: int, rng: np.random.Generator) -> Indices:
+    """(count,) positions in pairs (M, 2) that link all n texts.
+
+    A tree, the shortest where lengths are drawn by lot, and other pairs by lot.
+    """
+    length = rng.random(len(pairs)) + 1.0
+    tree = minimum_spanning_tree(csr_array((length, tuple(pairs.T)), shape=(n, n))).tocoo()
+    return np.lexsort((length, ~np.isin(length, tree.data)))[:count]
 
 
 def cells() -> Iterator[list[Asked]]:
@@ -214,11 +218,7 @@ def table(settings: Settings) -> pd.DataFrame:
             found = _found([(one, k) for one in some], settings)
             share = {"k": k, "share": 100.0 * k / asked[-1]}
             rows += [row | share | about for row in _told(some, found, ("method", "quantity"))]
-    return pd.DataFrame(rows).drop(columns="common").assign(**_end(settings))
-
-
-def _end(settings: Settings) -> dict[str, object]:
-    return {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
+    return pd.DataFrame(rows).drop(columns="common").assign(**settings.how("measured", "real"))
 
 
 def at_chance() -> set[Judged]:
@@ -300,7 +300,7 @@ def tests(settings: Settings) -> pd.DataFrame:
             }
         )
     made = pd.DataFrame(rows)
-    return made.assign(holm=holm(made["p"].to_numpy()), **_end(settings))
+    return made.assign(holm=holm(made["p"].to_numpy()), **settings.how("measured", "real"))
 
 
 def crossed(grids: Sequence[Grid], rng: np.random.Generator | None, times: int = 1) -> Floats:
@@ -380,7 +380,16 @@ def theory(settings: Settings) -> pd.DataFrame:
                 "holds": sizes[0] <= BETTER * sizes[1],
             }
         )
-    return pd.DataFrame(rows).assign(**_end(settings))
+    return pd.DataFrame(rows).assign(**settings.how("measured", "real"))
+
+
+def learnt(settings: Settings) -> tuple[Floats, Floats]:
+    """The three numbers and the three parts, (R, 3) each, of all contexts of each attribute."""
+    flat = [one for some in _counted() for one in some]
+    found = _found([(one, counts(one)[0]) for one in flat], settings)
+    x = [features(one, np.ones(len(one.gold), dtype=bool)) for one in flat]
+    y = [[100.0 * float(np.nanmean(by_context(part[OF, q]))) for q in EACH] for part in found]
+    return np.array(x), np.array(y)
 
 
 def halved(contexts: Sequence[Sequence[int]], seed: int) -> set[int]:
@@ -409,10 +418,18 @@ def features(one: Asked, half: Mask) -> list[float]:
     logits = some.log_p[..., 0] - some.log_p[..., 1]
     size = ((logits - np.swapaxes(logits, -1, -2)) / 2.0)[some.calls][upper]
     people = np.sign(some.gold[context, i] - some.gold[context, j])[upper]
+    return three(first_rate(some), size, people, asked)
+
+
+def three(first: float, size: Floats, people: Floats, asked: Sequence[Comparisons]) -> list[float]:
+    """Lean, information in bits, and c.
+
+    first : share of calls that prefer the first place. size, people : of each pair the mean of both
+    orders' log odds, and the sign of people's difference. asked : of every context.
+    """
     told = (people != 0.0) & (size != 0.0)
     agrees = np.sign(size[told]) == people[told]
-    c = orders.correlation(asked).c
-    return [abs(first_rate(some) - 0.5), information(np.abs(size[told]), agrees), c]
+    return [abs(first - 0.5), information(np.abs(size[told]), agrees), orders.correlation(asked).c]
 
 
 def information(size: Floats, agrees: Mask) -> float:
@@ -428,7 +445,7 @@ def information(size: Floats, agrees: Mask) -> float:
 
 def _entropy(p: float) -> float:
     """Of a yes or no, in bits."""
-    return float(entropy([p, 1.0 - p], base=2))
+    return float(entr(p) + entr(1.0 - p)) / np.log(2.0)
 
 
 def predicted(x: Floats, y: Floats, cell: Indices) -> Floats:

@@ -169,9 +169,8 @@ def again(settings: Settings) -> pd.DataFrame:
     which = ask_model.MODELS[str(settings.target.options["model"])].name
     every = [cell for cell in measured() if cell.system == which and cell.p.shape[-1] == 6]
     work = partial(_again, settings=settings)
-    return pd.DataFrame([*settings.map(work, every).values()]).assign(
-        kind="measured", labels="real", draws=settings.draws, seed=settings.seed
-    )
+    rows = [*settings.map(work, every).values()]
+    return pd.DataFrame(rows).assign(**settings.how("measured", "real"))
 
 
 def _again(cell: Cell, settings: Settings) -> dict[str, object]:
@@ -339,7 +338,6 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
     pairs = len(x)
     calls = 2 * (pairs // 4)
     c, error = agreement(x)
-    variance = x.var()
     rng = np.random.default_rng([settings.seed, 33, pairs, crc32(system.encode())])
     draws, size = 40 * settings.draws, orders.pilot_size(calls)
     order = rng.permuted(np.tile(np.arange(pairs), (draws, 1)), axis=1)
@@ -358,12 +356,7 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
     wrong = {k: (v - truth) ** 2 for k, v in (("one", one), ("both", both), ("pilot", piloted))}
     ratio = wrong["one"].mean() / wrong["both"].mean()
     relative = [wrong[k].std() / wrong[k].mean() / np.sqrt(draws) for k in ("one", "both")]
-    items, place = variance * (1.0 + c) / 2.0, variance * (1.0 - c) / 2.0
-    asked = np.arange(2.0, calls + 1.0, 2.0)
-    curve: Curve = {
-        "one": (asked, items * (1 / asked - 1 / pairs) + place / asked),
-        "both": (asked, items * (2 / asked - 1 / pairs)),
-    }
+    curve = curves(c, calls, pairs)
     exact = curve["one"][1][-1] / curve["both"][1][-1]
     return {
         "system": system,
@@ -384,6 +377,16 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
         "chose_both": float(chosen.mean()),
         "kind": "recorded",
         "labels": "real",
+    }
+
+
+def curves(c: float, calls: int, pairs: int) -> Curve:
+    """How the variance of a mean falls with calls in one order and in both, in units of its own."""
+    items, place = (1.0 + c) / 2.0, (1.0 - c) / 2.0
+    asked = np.arange(2.0, calls + 1.0, 2.0)
+    return {
+        "one": (asked, items * (1.0 / asked - 1.0 / pairs) + place / asked),
+        "both": (asked, items * (2.0 / asked - 1.0 / pairs)),
     }
 
 

@@ -1,7 +1,6 @@
-"""Predictions about LLMBar, HANNA and scores, before the judge is asked.
+"""Predictions about LLMBar, HANNA and scores, written before the judge was asked; what came of it.
 
-`python -m studies.predict_more` puts them at the end of data/predictions.toml. The twin is
-that of `studies.predictions`, calibrated on the judge's TopicalChat answers.
+The twin was that of `studies.predictions`, calibrated on the judge's TopicalChat answers.
 
 LLMBar: a pair is a context of two texts, z = +1 for the better output and -1 for the other, which
 the twin reads as well as it reads dialogues. It knows nothing of adversarial pairs, written so
@@ -11,9 +10,9 @@ HANNA: all stories in one set, twice as many pairs as stories, each in both orde
 first N, 2N and all 4N of these calls tell, in the order in which they are asked
 (`studies.few_calls`). Single raters hardly agree about coherence there (their correlations are
 -0.02 to -0.08), so what any judge can reach is low and unknown; the twin knows nothing of it. The
-smaller model's calls are foretold from its own answers about TopicalChat.
+smaller model's calls were foretold from its own answers about TopicalChat.
 
-Scores: a comparison's error is taken to be that of two readings, one of each text, and a score to
+Scores: a comparison's error was taken to be that of two readings, one of each text, and a score to
 be one reading: s = a q + (tau / sqrt 2) e. All comparisons then average over many readings of a
 text where its score has one. What this leaves out is all that comparing may add: texts seen side
 by side.
@@ -22,34 +21,28 @@ by side.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judging.datasets.questions import pairs_of
 from judging.machine import data_dir
 from judging.metrics import spearman
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
-from poe.scores import average_probability
-from poe.stack import Stack
 from reproduction import ask_model, large
-from reproduction.answers import HANNA, WIDE_CALLS
+from reproduction.answers import HANNA, Model
 from reproduction.llmbar_texts import ATTRIBUTE, sets
 from reproduction.measured_tables import absolute_of, asked, group
-from reproduction.small import per_context
 from reproduction.to_ask import WIDELY
-from reproduction.twins import Twin, labels
-from studies import few_calls, predictions
+from reproduction.twins import labels
+from studies import few_calls
+from studies.few_calls import METHODS, wide_calls
 from studies.orders import agreement
-from studies.predictions import DRAWS, FILE, Calibrated, calibrated, drawn, numbers, rows, sources
+from studies.predictions import FILE, numbers
 
-Known = Sequence[tuple[Floats, Floats]]  # as `predictions.sources` gives them
-METHODS = ("win-ratio", "BT", "avg-prob", "PoE-BT", "PoE-g")
 GAINS = (("PoE-BT", "win-ratio"), ("PoE-BT", "BT"), ("PoE-BT", "avg-prob"))
 ADVERSARIAL, NATURAL, ALL = "adversarial", "natural", "all"
 STORIES = ("coherence", "complexity")  # what is asked of HANNA
@@ -57,41 +50,33 @@ FEW = "HANNA, the first N, 2N and 4N calls in the order asked"
 SMALLER = f"HANNA asked of SmolLM2-135M, {FEW.removeprefix('HANNA, ')}"
 WIDE = "HANNA, both orders of 10N pairs"
 EVERY = "SummEval, all 100 articles"
-# Sets of what was asked in part before they were predicted: which part.
 ENOUGH = 60  # articles of which most were not asked before; a machine's time ended at 88
-BEFORE = {EVERY: "coherence of 30 articles, other attributes of 10"}
-CLAIMS = {
-    "averaging both orders makes decisions better": ("both orders - one, accuracy", "above 0.0"),
-    "PoE-BT beats counting wins at 2N pairs": ("PoE-BT - win-ratio", "above 0.0"),
-    "PoE-BT beats Bradley-Terry on decisions at 2N pairs": ("PoE-BT - BT", "above 0.0"),
-    "comparing beats scoring": ("avg-prob - expected", "above 0.0"),
-}
-CLAIMS_OF_FEW = {
-    "0.19% of all comparisons do about as well as 0.38%": ("PoE-BT, 4N - 2N", "at most 1.0"),
-    "half the calls do as well as counting the wins of all": (
-        "PoE-BT, 2N - win-ratio, 4N",
-        "above 0.0",
+# Of each set in the file, the table with the answers, and the attributes.
+SETS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "LLMBar, the 100 pairs that are asked first": ("llmbar-poe", (NATURAL, ADVERSARIAL, ALL)),
+    "HANNA, both orders of 2112 pairs": ("hanna-poe", ("coherence",)),
+    "TopicalChat, scores of ten dialogues against all comparisons": (
+        "topicalchat-g-eval",
+        ask_model.DIALOGUE,
     ),
-    "with very few comparisons PoE-g can be poor": ("PoE-BT - PoE-g, N", "above 3.0"),
-    "with more comparisons PoE-g is about as good": ("PoE-BT - PoE-g, 4N", "at most 1.0"),
-    **{
-        f"{better} beats {what} at {size} calls": (f"{better} - {other}, {size}", "above 0.0")
-        for size in ("N", "2N", "4N")
-        for better, other, what in (
-            ("PoE-BT", "win-ratio", "counting wins"),
-            ("PoE-BT", "BT", "Bradley-Terry on decisions"),
-            ("PoE-BT", "avg-prob", "the average probability"),
-            ("avg-prob", "win-ratio", "counting wins"),
-        )
-    },
+    "SummEval, scores of ten articles against all comparisons": (
+        "summeval-g-eval",
+        ("coherence",),
+    ),
+    "HANNA's complexity, both orders of 2112 pairs": ("hanna-poe", ("complexity",)),
+    FEW: ("hanna-poe", STORIES),
+    SMALLER: ("hanna-poe", STORIES),
+    WIDE: ("hanna-poe", WIDELY),
+    EVERY: ("summeval-poe", ask_model.SUMMARY),
 }
 
-CLAIMS_OF_WIDE = {
-    **{name: CLAIMS[name] for name in CLAIMS if name != "comparing beats scoring"},
-    "0.38% of all comparisons do about as well as 1.9%": ("PoE-BT, 10N - 2N pairs", "at most 2.0"),
-}
 
-# What is read off answers, a twin's and the judge's own -----------------------------------------
+def written() -> list[dict[str, object]]:
+    """The sets that have been written down."""
+    return list(tomllib.loads((data_dir() / FILE).read_text("utf-8")).get("set", []))
+
+
+# What is read off answers ------------------------------------------------------------------------
 
 
 def of_pairs(logits: Floats, better: Floats) -> dict[str, float]:
@@ -135,12 +120,6 @@ def of_set(pairs: Indices, logits: Floats, gold: Floats) -> dict[str, float]:
     }
 
 
-def wide_calls() -> Indices:
-    """(20N, 2) both orders of 10N pairs in succession; the first 4N are those asked in quarters."""
-    n = labels("hanna").n_candidates
-    return pairs_of(n, WIDE_CALLS, both_orders=True, seed=(0, 0))
-
-
 def of_wide(logits: Floats, gold: Floats) -> dict[str, float]:
     """`of_set` of `wide_calls`, and what they add to the first 2N pairs."""
     calls = wide_calls()
@@ -148,18 +127,7 @@ def of_wide(logits: Floats, gold: Floats) -> dict[str, float]:
     return whole | {"PoE-BT, 10N - 2N pairs": whole["PoE-BT"] - part["PoE-BT"]}
 
 
-# What the twin says -----------------------------------------------------------------------------
-
-
-def _again(known: Known, rng: np.random.Generator, at: int | None = None) -> Calibrated:
-    """Calibrated on contexts drawn again of one attribute, any where none is named."""
-    logits, z = known[int(rng.integers(len(known))) if at is None else at]
-    chosen = rng.integers(len(z), size=len(z))
-    return calibrated(logits[chosen], z[chosen])
-
-
-def _twin(parameters: Calibrated, dataset: str, attribute: str) -> Twin:
-    return parameters.twin(ask_model.QWEN.name, dataset, attribute)
+# What came of it --------------------------------------------------------------------------------
 
 
 def planned_pairs() -> list[int]:
@@ -176,164 +144,6 @@ def by_set(contexts: Sequence[int]) -> dict[str, list[int]]:
         kind: [k for k, c in enumerate(contexts) if names[c].startswith(start)]
         for kind, start in kinds.items()
     }
-
-
-def pairs(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
-    """LLMBar, one draw: numbers of natural, adversarial and all pairs that are asked first."""
-    contexts = planned_pairs()
-    gold = ask_model.load("llmbar").scores[ATTRIBUTE]
-    logits = _twin(_again(known, rng), "llmbar", ATTRIBUTE).answer(gold, rng).logits[contexts]
-    shown = np.stack([logits[:, 0, 1], logits[:, 1, 0]], axis=-1)
-    better = gold[contexts, 0] - gold[contexts, 1]
-    each = [of_pairs(shown[at], better[at]) for at in by_set(contexts).values()]
-    return {name: [one[name] for one in each] for name in each[0]}
-
-
-def stories(
-    known: Known, rng: np.random.Generator, attribute: str = "coherence"
-) -> dict[str, list[float]]:
-    """One attribute of HANNA, one draw."""
-    gold = labels("hanna").scores[attribute][0]
-    calls = pairs_of(len(gold), HANNA, both_orders=True, seed=(0, 0))
-    p = _twin(_again(known, rng), "hanna", attribute).asker(gold, rng)(calls)
-    quantities = of_set(calls, np.log(p) - np.log1p(-p), gold)
-    return {name: [value] for name, value in quantities.items()}
-
-
-def wide_stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
-    """Three attributes of HANNA from both orders of 10N pairs, and what 2N tell, one draw."""
-    quantities: dict[str, list[float]] = {}
-    for attribute in WIDELY:
-        gold = labels("hanna").scores[attribute][0]
-        calls = wide_calls()
-        p = _twin(_again(known, rng), "hanna", attribute).asker(gold, rng)(calls)
-        for name, value in of_wide(np.log(p) - np.log1p(-p), gold).items():
-            quantities.setdefault(name, []).append(value)
-    return quantities
-
-
-def articles(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
-    """SummEval's four attributes on all of its articles, one draw."""
-    every = range(len(labels("summeval").scores["coherence"]))
-    runs = dict.fromkeys(ask_model.SUMMARY, every)
-    drawn_now = list(drawn(known, runs, rng, which="qwen"))
-    values = numbers(drawn_now, draws=1, seed=[int(rng.integers(2**31))])
-    return {name: value.tolist() for name, value in values.items()}
-
-
-def few_stories(known: Known, rng: np.random.Generator) -> dict[str, list[float]]:
-    """HANNA's coherence and complexity after N, 2N and 4N calls, one draw."""
-    quantities: dict[str, list[float]] = {}
-    for attribute in STORIES:
-        gold = labels("hanna").scores[attribute][0]
-        calls = few_calls.story_calls()
-        p = _twin(_again(known, rng), "hanna", attribute).asker(gold, rng)(calls.reshape(-1, 2))
-        logits = (np.log(p) - np.log1p(-p)).reshape(calls.shape[:2])
-        for name, value in few_calls.numbers(calls, logits, gold).items():
-            quantities.setdefault(name, []).append(value)
-    return quantities
-
-
-def scoring(
-    known: Known, rng: np.random.Generator, dataset: str, attributes: Iterable[str], contexts: int
-) -> dict[str, list[float]]:
-    """Scores against all comparisons of the same texts, one draw; own attributes of TopicalChat."""
-    quantities: dict[str, list[float]] = {"expected": [], "avg-prob - expected": []}
-    run = ask_model.Run(dataset, "g-eval", (), contexts)
-    here = ask_model.in_order(run, ask_model.QWEN)
-    for k, attribute in enumerate(attributes):
-        one = _again(known, rng, k if dataset == "topicalchat" else None)
-        every = labels(dataset).scores[attribute]
-        gold, n = every[here], every.shape[1]
-        judge = _twin(one, dataset, attribute).answer(every, rng)
-        error = rng.standard_normal(every.shape) * one.noise / np.sqrt(2.0)
-        alone = per_context((one.sharpness * judge.quality + error)[here], gold)
-        p = expit(judge.logits[here])
-        calls = np.argwhere(~np.eye(n, dtype=bool))
-        stack = Stack.of(n, np.broadcast_to(calls, (len(p), *calls.shape)), p[:, *calls.T])
-        compared = per_context(average_probability(stack), gold)
-        quantities["expected"].append(100.0 * float(np.nanmean(alone)))
-        quantities["avg-prob - expected"].append(100.0 * float(np.nanmean(compared - alone)))
-    return quantities
-
-
-# Writing it down --------------------------------------------------------------------------------
-
-Drawn = Callable[[Known, np.random.Generator], Mapping[str, list[float]]]
-SETS: dict[str, tuple[str, tuple[str, ...], Drawn]] = {
-    "LLMBar, the 100 pairs that are asked first": (
-        "llmbar-poe",
-        (NATURAL, ADVERSARIAL, ALL),
-        pairs,
-    ),
-    "HANNA, both orders of 2112 pairs": ("hanna-poe", ("coherence",), stories),
-    "TopicalChat, scores of ten dialogues against all comparisons": (
-        "topicalchat-g-eval",
-        ask_model.DIALOGUE,
-        lambda known, rng: scoring(known, rng, "topicalchat", ask_model.DIALOGUE, 10),
-    ),
-    "SummEval, scores of ten articles against all comparisons": (
-        "summeval-g-eval",
-        ("coherence",),
-        lambda known, rng: scoring(known, rng, "summeval", ("coherence",), 10),
-    ),
-    "HANNA's complexity, both orders of 2112 pairs": (
-        "hanna-poe",
-        ("complexity",),
-        lambda known, rng: stories(known, rng, "complexity"),
-    ),
-    FEW: ("hanna-poe", STORIES, few_stories),
-    SMALLER: ("hanna-poe", STORIES, few_stories),
-    WIDE: ("hanna-poe", WIDELY, wide_stories),
-    EVERY: ("summeval-poe", ask_model.SUMMARY, articles),
-}
-DRAWS_OF = {FEW: 100, SMALLER: 100}  # seconds each; else `DRAWS`
-
-
-def model_of(predicted: str) -> str:
-    """Whose answers a set is about, and comes from."""
-    return "smollm2" if predicted == SMALLER else "qwen"
-
-
-def draws_of(one: Drawn, known: Known, *, draws: int = DRAWS, seed: int = 0) -> dict[str, Floats]:
-    """(draws, A) of every number."""
-    quantities: dict[str, list[list[float]]] = {}
-    for draw in range(draws):
-        for name, values in one(known, np.random.default_rng([seed, 28, draw])).items():
-            quantities.setdefault(name, []).append(values)
-    return {name: np.array(values) for name, values in quantities.items()}
-
-
-def as_toml(predicted: str, attributes: Sequence[str], quantities: Mapping[str, Floats]) -> str:
-    """One set, to be put at the end of data/predictions.toml."""
-    place = "qwen/" if model_of(predicted) == "qwen" else ""
-    about = {
-        "predicted": predicted,
-        "calibrated_on": f"TopicalChat, data/measured/{place}topicalchat-poe.csv.gz",
-        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "command": "python -m studies.predict_more",
-    }
-    if predicted in BEFORE:
-        about["asked_before"] = BEFORE[predicted]
-    claims = CLAIMS_OF_FEW if attributes == STORIES else CLAIMS
-    claims = {WIDE: CLAIMS_OF_WIDE, EVERY: predictions.CLAIMS}.get(predicted, claims)
-    lines = rows(quantities, attributes, claims, "set.prediction")
-    if "all" in attributes:  # which is no attribute beside others, and no mean of them
-        lines = _without_means(lines)
-    return "\n".join(["", "[[set]]", *(f'{k} = "{v}"' for k, v in about.items()), *lines]) + "\n"
-
-
-def _without_means(lines: Sequence[str]) -> list[str]:
-    tables = "\n".join(lines).split("\n\n")
-    return "\n\n".join(one for one in tables if 'attribute = "mean"' not in one).split("\n")
-
-
-def written() -> list[dict[str, object]]:
-    """The sets that have been written down."""
-    return list(tomllib.loads((data_dir() / FILE).read_text("utf-8")).get("set", []))
-
-
-# What came of it --------------------------------------------------------------------------------
 
 
 def asked_pairs(contexts: Sequence[int]) -> tuple[list[int], Floats, Floats]:
@@ -363,72 +173,56 @@ def asked_stories(attribute: str = "coherence") -> tuple[Indices, Floats]:
     return calls, logits.loc[[tuple(one) for one in calls.tolist()]].to_numpy()
 
 
-def _measured(
-    predicted: str, name: str, attributes: Sequence[str], which: str
-) -> dict[tuple[str, str], float]:
-    """The judge's own numbers, by quantity and attribute; those that there are."""
-    quantities: dict[tuple[str, str], float] = {}
+def measured(predicted: str) -> dict[tuple[str, str], float]:
+    """The judge's own numbers of one set, by quantity and attribute, and their means.
+
+    Those that there are: none where the judge was not asked all that the set is about.
+    """
+    name, attributes = SETS[predicted]
+    which, each = "smollm2" if predicted == SMALLER else "qwen", dict[str, dict[str, float]]()
     if predicted == EVERY:
         every = group("summeval", which=which)
-        if not every or len(every[0].contexts) < ENOUGH:
-            return quantities
-        for quantity, values in numbers(every, draws=100, seed=[0]).items():
-            there = zip(every, values.tolist(), strict=True)
-            quantities |= {(quantity, one.attribute): x for one, x in there}
-        quantities |= _means(quantities, attributes)
-    elif predicted == WIDE:
-        for attribute in attributes:
-            logits = few_calls.said(attribute, ask_model.MODELS[which])
-            every_call = list(map(tuple, wide_calls().tolist()))
-            if not logits.empty and logits.index.isin(every_call).sum() == len(every_call):
-                of = of_wide(
-                    logits.loc[every_call].to_numpy(), labels("hanna").scores[attribute][0]
-                )
-                quantities |= {(quantity, attribute): x for quantity, x in of.items()}
-        quantities |= _means(quantities, attributes)
+        if every and len(every[0].contexts) >= ENOUGH:
+            values = numbers(every, draws=100, seed=[0]).items()
+            each = {
+                one.attribute: {q: float(x[k]) for q, x in values} for k, one in enumerate(every)
+            }
     elif name == "llmbar-poe":
         known, logits, better = asked_pairs(planned_pairs())
-        for kind, at in by_set(known).items():
-            if at:
-                quantities |= {(q, kind): v for q, v in of_pairs(logits[at], better[at]).items()}
-    elif name == "hanna-poe" and len(attributes) == 1:
-        calls, logits = asked_stories(attributes[0])
-        if len(calls) == HANNA:
-            gold = labels("hanna").scores[attributes[0]][0]
-            quantities |= {(q, attributes[0]): v for q, v in of_set(calls, logits, gold).items()}
+        each = {kind: of_pairs(logits[at], better[at]) for kind, at in by_set(known).items() if at}
     elif name == "hanna-poe":
-        for attribute in attributes:
-            calls, logits = few_calls.asked(attribute, ask_model.MODELS[which])
-            gold = labels("hanna").scores[attribute][0]
-            of = few_calls.numbers(calls, logits, gold)
-            quantities |= {(q, attribute): v for q, v in of.items()}
-        quantities |= _means(quantities, attributes)
+        each = {one: _of_stories(predicted, one, ask_model.MODELS[which]) for one in attributes}
     else:
-        dataset = name.partition("-")[0]
-        here = ask_model.in_order(ask_model.Run(dataset, "g-eval", (), 10), ask_model.QWEN)
-        for attribute in attributes:
-            where = "processor" if dataset == "summeval" else "qwen"  # as it was predicted
-            if (one := asked(dataset, attribute, "poe", where)) is None:
-                continue
-            each = absolute_of(one)
-            known = [k for k, c in enumerate(one.contexts) if c in here]
-            for quantity in ("expected", "avg-prob - expected"):
-                values = each[quantity,][0, known]
-                if np.isfinite(values).any():
-                    quantities[quantity, attribute] = 100.0 * float(np.nanmean(values))
-        quantities |= _means(quantities, attributes)
-    return quantities
+        each = {one: _of_marks(name.partition("-")[0], one) for one in attributes}
+    named = dict.fromkeys(q for of in each.values() for q in of)
+    if len(attributes) > 1:  # of what all have
+        mean = {q: float(np.mean([each[a].get(q, np.nan) for a in each])) for q in named}
+        each["mean"] = {q: x for q, x in mean.items() if np.isfinite(x)}
+    return {(q, attribute): x for attribute, of in each.items() for q, x in of.items()}
 
 
-def _means(
-    quantities: Mapping[tuple[str, str], float], attributes: Sequence[str]
-) -> dict[tuple[str, str], float]:
-    """Over several attributes, of each quantity that all of them have."""
-    if len(attributes) < 2:
+def _of_stories(predicted: str, attribute: str, model: Model) -> dict[str, float]:
+    """Of HANNA, what the calls of one set tell; nothing before all were answered."""
+    gold = labels("hanna").scores[attribute][0]
+    if predicted in (FEW, SMALLER):
+        return few_calls.numbers(*few_calls.asked(attribute, model), gold)
+    if predicted == WIDE:
+        logits, calls = few_calls.said(attribute, model), list(map(tuple, wide_calls().tolist()))
+        there = not logits.empty and logits.index.isin(calls).sum() == len(calls)
+        return of_wide(logits.loc[calls].to_numpy(), gold) if there else {}
+    asked_of, said = asked_stories(attribute)
+    return of_set(asked_of, said, gold) if len(asked_of) == HANNA else {}
+
+
+def _of_marks(dataset: str, attribute: str) -> dict[str, float]:
+    """Of ten contexts, expected marks and what comparing gains over them."""
+    where = "processor" if dataset == "summeval" else "qwen"  # as it was predicted
+    if (one := asked(dataset, attribute, "poe", where)) is None:
         return {}
-    every = {q: [quantities.get((q, a), np.nan) for a in attributes] for q, _ in quantities}
-    means = {(q, "mean"): float(np.mean(values)) for q, values in every.items()}
-    return {place: value for place, value in means.items() if np.isfinite(value)}
+    here = ask_model.in_order(ask_model.Run(dataset, "g-eval", (), 10), ask_model.QWEN)
+    known, each = [k for k, c in enumerate(one.contexts) if c in here], absolute_of(one)
+    values = {q: each[q,][0, known] for q in ("expected", "avg-prob - expected")}
+    return {q: 100.0 * float(np.nanmean(x)) for q, x in values.items() if np.isfinite(x).any()}
 
 
 def outcomes() -> pd.DataFrame:
@@ -439,9 +233,8 @@ def outcomes() -> pd.DataFrame:
     """
     rows = []
     for one in written():
-        name, attributes, _ = SETS[str(one["predicted"])]
         predicted = str(one["predicted"])
-        values = _measured(predicted, name, attributes, model_of(predicted))
+        values = measured(predicted)
         for row in cast(list[dict[str, Any]], one["prediction"]):
             value = values.get((row["quantity"], row["attribute"]))
             if value is not None:
@@ -462,23 +255,3 @@ def standing() -> pd.DataFrame:
     return pd.DataFrame.from_dict(
         rows, orient="index", columns=["written", "scored", "inside", "open"]
     )
-
-
-def main() -> None:
-    """Predict what is not predicted yet; refuses what the judge has been asked."""
-    path = data_dir() / FILE
-    there = {one["predicted"] for one in written()}
-    for predicted, (name, attributes, one) in SETS.items():
-        if predicted in there:
-            continue
-        which = model_of(predicted)
-        if predicted not in BEFORE and len(ask_model.kept(name, ask_model.MODELS[which])):
-            raise SystemExit(f"the judge has been asked ({name}); it is too late to predict")
-        draws = DRAWS_OF.get(predicted, DRAWS)
-        text = as_toml(predicted, attributes, draws_of(one, sources(which), draws=draws))
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,102 +1,50 @@
-"""Predictions about a judge before it is asked: data/predictions.toml, and what came of them.
+"""Predictions about a judge before it was asked: data/predictions.toml, and what came of them.
 
-A judge that answered every call about one dataset is calibrated from those answers (`calibrated`),
-and its twin then judges another dataset: what every method should reach there with a fifth of the
-calls and with all of them, how much one method should gain over another, how often single
-decisions should be right. The numbers are written down with their date before the judge is asked
-about a single text of that dataset, so nothing in them can have been chosen to fit.
+A judge that had answered every call about one dataset was calibrated from those answers, and its
+twin then judged another dataset: what every method should reach there with a fifth of the calls and
+with all of them, how much one method should gain over another, how often single decisions should be
+right. The numbers were written down with their date before the judge was asked about a single text
+of that dataset, so nothing in them can have been chosen to fit.
 
 The twin is the papers' twins' (`reproduction.twins`): perceived quality
 q = rho z + sqrt(1 - rho^2) t, and logit p = a (q_i - q_j) + b + tau e. What it assumes beyond its
 parameters is what can fail: that a judge reads the other dataset's attributes as well as these,
 that its errors have one size, and that position matters for every text alike.
 
-What is not known is drawn: for every attribute that is predicted, which of the calibrated
-attributes it resembles, and which contexts those answers were about (a bootstrap); then tastes,
-errors and calls. An interval holds 95% of such draws, for as many contexts as will be asked about.
+What is not known was drawn: for every attribute, which of the calibrated attributes it resembles,
+and which contexts those answers were about (a bootstrap); then tastes, errors and calls. An
+interval holds 95% of such draws, for as many contexts as were to be asked about.
+
+Predictions are made by code and answers that were there before, and no draw of theirs is left to
+chance. That code is kept where it was run, in the history: the file's head has the commands with
+which anyone makes them again. Here is what reads the answers since.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import log_expit
+from reproduction.stored_judge import Measured
 
-from judging.machine import data_dir, write
-from poe.arrays import Floats, Mask
+from judging.machine import data_dir
+from poe.arrays import Floats
 from reproduction import ask_model
-from reproduction.measured_tables import Asked, group
-from reproduction.twins import labels
-from studies.twin_of_judge import Calibrated, calibrated, numbers, quality_of, sources
+from reproduction.measured_tables import Asked, group, wordings_of
+from reproduction.settings import Calls
+from reproduction.small import METHODS, answers, correlations, few_and_all
 
-__all__ = ["Calibrated", "calibrated", "numbers", "quality_of", "sources"]
-DRAWS = 200  # of twins; the ends of an interval are its 5th smallest and largest
-SETS = 3  # of calls in each
-INTERVAL = (2.5, 50.0, 97.5)
+__all__ = ["FILE", "numbers", "outcomes", "planned", "stated"]
 FILE = "predictions.toml"
-
-
-# What is predicted -----------------------------------------------------------------------------
-
-# Headline claims of the papers as numbers of one judge, and when they hold (points, or shares).
-CLAIMS = {
-    "v2-fifth-within-2": ("avg-prob, all calls - PoE-BT, a fifth", "at most 2.0"),
-    "v2-win-ratio-loses-10": ("win-ratio, all calls - win-ratio, a fifth", "at most 10.0"),
-    "v2-avg-prob-beats-win-ratio": ("avg-prob - win-ratio, a fifth", "above 0.0"),
-    "v2-soft-beats-avg-prob": ("PoE-BT - avg-prob, a fifth", "above 0.0"),
-    "v2-gaussian-bt-alike-soft": ("|PoE-BT - PoE-g|, a fifth", "at most 1.0"),
-    "v2-full-within-1": ("|avg-prob - win-ratio|, all calls", "at most 1.0"),
-    "PoE-BT beats Bradley-Terry on decisions": ("PoE-BT - BT, a fifth", "above 0.0"),
-    "averaging both orders makes decisions better": ("both orders - one, accuracy", "above 0.0"),
-}
-
-
-def holds(value: Floats, criterion: str) -> Mask:
-    """Whether values meet a criterion, "at most 2.0" or "above 0.0"."""
-    kind, limit = criterion.rsplit(" ", 1)
-    return value > float(limit) if kind == "above" else value <= float(limit)
-
-
-def drawn(
-    known: Sequence[tuple[Floats, Floats]],
-    runs: Mapping[str, Sequence[int]],
-    rng: np.random.Generator,
-    *,
-    which: str,
-    dataset: str = "summeval",
-) -> Iterator[Asked]:
-    """One draw of what a twin answers: for each attribute of `runs` about its contexts."""
-    name = ask_model.MODELS[which].name
-    for attribute, contexts in runs.items():
-        logits, z = known[int(rng.integers(len(known)))]
-        again = rng.integers(len(z), size=len(z))
-        twin = calibrated(logits[again], z[again]).twin(name, dataset, attribute)
-        gold = labels(dataset).scores[attribute]
-        twin_logits = twin.answer(gold, rng).logits[list(contexts)]
-        log_p = np.stack([log_expit(twin_logits), log_expit(-twin_logits)], axis=-1)
-        yield Asked(dataset, attribute, "poe", tuple(contexts), log_p, gold[list(contexts)], which)
-
-
-def predicted(
-    known: Sequence[tuple[Floats, Floats]],
-    runs: Mapping[str, Sequence[int]],
-    *,
-    which: str = "qwen",
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> dict[str, Floats]:
-    """Draws (draws, A) of every number about the attributes of `runs`."""
-    quantities: dict[str, list[Floats]] = {}
-    for draw in range(draws):
-        rng = np.random.default_rng([seed, 25, draw])
-        every = list(drawn(known, runs, rng, which=which))
-        for name, value in numbers(every, draws=SETS, seed=[seed, draw]).items():
-            quantities.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in quantities.items()}
+GAINS = (
+    ("avg-prob", "win-ratio"),
+    ("PoE-BT", "avg-prob"),
+    ("PoE-BT", "win-ratio"),
+    ("PoE-BT", "BT"),
+)
 
 
 def planned(which: str = "qwen", dataset: str = "summeval") -> dict[str, list[int]]:
@@ -110,53 +58,42 @@ def planned(which: str = "qwen", dataset: str = "summeval") -> dict[str, list[in
     }
 
 
-# Writing it down, and what came of it ---------------------------------------------------------
+def numbers(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dict[str, Floats]:
+    """What was predicted, of answers that exist: (A,) values, one an attribute.
 
-
-def as_toml(
-    quantities: Mapping[str, Floats], attributes: Sequence[str], about: Mapping[str, str]
-) -> str:
-    """data/predictions.toml: what was predicted, by whom it was computed, and when."""
-    lines = [
-        "# Predictions, written before the judge was asked: see studies/predictions.py. Points",
-        "# are correlations x 100, shares are in per cent; low and high hold 95% of the draws.",
-        "",
-        *(f'{key} = "{value}"' for key, value in about.items()),
-        *rows(quantities, attributes, CLAIMS, "prediction"),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def rows(
-    quantities: Mapping[str, Floats],
-    attributes: Sequence[str],
-    claims_by_name: Mapping[str, tuple[str, str]],
-    table: str,
-) -> list[str]:
-    """Lines of TOML: a table for every quantity, of the mean and of each attribute.
-
-    claims_by_name : of each claim, its quantity and when it holds.
+    Correlations with people's scores x 100, and shares x 100.
     """
-    lines: list[str] = []
-    claims = {quantity: (claim, rule) for claim, (quantity, rule) in claims_by_name.items()}
-    for name, draws in quantities.items():
-        each = [*zip(attributes, draws.T, strict=True)]
-        for attribute, values in (("mean", draws.mean(axis=1)), *each) if each[1:] else each:
-            low, middle, high = np.percentile(values, INTERVAL)
-            lines += [
-                "",
-                f"[[{table}]]",
-                f'quantity = "{name}"',
-                f'attribute = "{attribute}"',
-                f"low = {low:.2f}",
-                f"median = {middle:.2f}",
-                f"high = {high:.2f}",
-            ]
-            if name in claims:
-                claim, rule = claims[name]
-                share = float(np.mean(holds(values, rule)))
-                lines += [f'claim = "{claim}"', f'holds_if = "{rule}"', f"chance = {share:.2f}"]
-    return lines
+    quantities: dict[str, list[float]] = {}
+
+    def add(name: str, value: Any) -> None:
+        quantities.setdefault(name, []).append(100.0 * float(np.nanmean(value)))
+
+    for one in every:
+        judge = Measured(one.system, one.dataset, one.attribute, p=one.p)
+        counts, at = few_and_all(one.dataset), list[dict[str, float]]()
+        for k in counts:
+            calls, times = Calls(one.dataset, k, "symmetric"), 1 if k == counts[-1] else draws
+            stack = answers(judge, calls, one.gold, seed=[*seed, 24], draws=times)
+            by = correlations(stack, one.gold, METHODS)
+            at.append({name: float(np.nanmean(by[name, "spearman"])) for name in METHODS})
+        few, every_call = at
+        for name in METHODS:
+            add(f"{name}, a fifth", few[name])
+            add(f"{name}, all calls", every_call[name])
+        for whole, part in (("avg-prob", "PoE-BT"), ("win-ratio", "win-ratio")):
+            add(f"{whole}, all calls - {part}, a fifth", every_call[whole] - few[part])
+        for better, other in GAINS:
+            add(f"{better} - {other}, a fifth", few[better] - few[other])
+        add("|PoE-BT - PoE-g|, a fifth", abs(few["PoE-BT"] - few["PoE-g"]))
+        add(
+            "|avg-prob - win-ratio|, all calls",
+            abs(every_call["avg-prob"] - every_call["win-ratio"]),
+        )
+        words = wordings_of(one)
+        add("first place preferred", words["first-position",])
+        add("accuracy of one order", words["accuracy",])
+        add("both orders - one, accuracy", words["averaged",] - words["accuracy",])
+    return {name: np.array(values) for name, values in quantities.items()}
 
 
 def outcomes(which: str = "qwen", *, draws: int = 100) -> pd.DataFrame:
@@ -179,22 +116,10 @@ def outcomes(which: str = "qwen", *, draws: int = 100) -> pd.DataFrame:
     return rows.assign(inside=inside.where(rows["measured"].notna()))
 
 
-def main() -> None:
-    """Predict, and write data/predictions.toml; refuses once the judge has been asked."""
-    if group("summeval", which="qwen"):
-        raise SystemExit("the judge has been asked about SummEval; it is too late to predict")
-    runs = planned()
-    quantities = predicted(sources(), runs)
-    about = {
-        "judge": ask_model.QWEN.name,
-        "predicted": "SummEval",
-        "calibrated_on": "TopicalChat, data/measured/qwen/topicalchat-poe.csv.gz",
-        "answers": ask_model.digest(ask_model.QWEN),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "command": "python -m studies.predictions",
-    }
-    write(data_dir() / FILE, as_toml(quantities, list(runs), about))
-
-
-if __name__ == "__main__":
-    main()
+def stated(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of outcomes those with a claim that were measured: chance, and came, 1 where it holds."""
+    rows = rows.dropna(subset=["chance", "measured"])
+    rule = rows["holds_if"].str.rsplit(" ", n=1, expand=True)  # "at most 2.0" or "above 0.0"
+    limit = rule[1].astype(float)
+    came = np.where(rule[0] == "above", rows["measured"] > limit, rows["measured"] <= limit)
+    return pd.DataFrame({"chance": rows["chance"], "came": came.astype(float)})

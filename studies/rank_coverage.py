@@ -69,8 +69,7 @@ def table(settings: Settings) -> pd.DataFrame:
     replicates = REPLICATES * settings.draws // 100
     jobs = [(k, replicates, settings.seed) for k in range(len(GRID))]
     rows = [row for own in settings.map(lambda job: cell(*job), jobs).values() for row in own]
-    end = {"kind": "simulated", "labels": "none", "draws": settings.draws, "seed": settings.seed}
-    return pd.DataFrame(rows).assign(**end)
+    return pd.DataFrame(rows).assign(**settings.how("simulated", "none"))
 
 
 def cell(k: int, replicates: int, seed: int) -> list[dict[str, object]]:

@@ -39,8 +39,7 @@ def table(settings: Settings) -> pd.DataFrame:
         if every := group(dataset, which=which):
             done = settings.map(partial(held, settings=settings), every)
             rows += rows_of(every, [done[one] for one in every], columns=("k", "covariance"))
-    end = {"kind": "measured", "labels": "none", "draws": settings.draws, "seed": settings.seed}
-    return pd.DataFrame(rows).assign(**end)
+    return pd.DataFrame(rows).assign(**settings.how("measured", "none"))
 
 
 def held(one: Asked, settings: Settings) -> dict[tuple[int, str], Floats]:

@@ -84,7 +84,7 @@ def table(settings: Settings) -> pd.DataFrame:
     jobs = range(len(GRID))
     by_job = settings.map(lambda k: _rows(k, replicates, settings.seed), jobs)
     results = pd.DataFrame([row for rows in by_job.values() for row in rows])
-    return results.assign(kind="simulated", labels="none", draws=settings.draws, seed=settings.seed)
+    return results.assign(**settings.how("simulated", "none"))
 
 
 def said_and_right(judge: Judge, design: str, rng: np.random.Generator) -> Floats:

@@ -1,7 +1,7 @@
 """A real judge on one large set: HANNA's stories, from two calls a story to all it was asked.
 
 The judge was asked the calls of a design that shows every story first to twenty others
-(`predict_more.wide_calls`). A machine's time ended before the design did: of some stories, drawn
+(`few_calls.wide_calls`). A machine's time ended before the design did: of some stories, drawn
 by chance, all their calls were answered. Those are the set here, with the pairs among them that
 were asked in both orders; fewer calls are drawn from these pairs, linked, twenty times. The
 table holds for a set of that size, and grows with it when more is asked.
@@ -23,7 +23,7 @@ from reproduction.answers import Model
 from reproduction.measured_tables import model_of
 from reproduction.settings import Settings
 from reproduction.twins import ATTRIBUTES, labels
-from studies import few_calls, predict_more
+from studies import few_calls
 
 DATASET = "hanna"
 RESAMPLES = 200  # of the stories
@@ -54,7 +54,7 @@ class Answered:
 
 def answered(attribute: str, model: Model) -> Answered | None:
     """The stories whose calls were all answered, None where there are none."""
-    said, design = few_calls.said(attribute, model), predict_more.wide_calls()
+    said, design = few_calls.said(attribute, model), few_calls.wide_calls()
     if said.empty:
         return None
     there = np.array([call in said.index for call in map(tuple, design.tolist())])

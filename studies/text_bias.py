@@ -84,8 +84,7 @@ def table(settings: Settings) -> pd.DataFrame:
                     **_numbers(some),
                 }
             )
-    end = {"kind": "measured", "labels": "real", "draws": settings.draws, "seed": settings.seed}
-    return pd.DataFrame(rows).assign(**end)
+    return pd.DataFrame(rows).assign(**settings.how("measured", "real"))
 
 
 def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings) -> Found:

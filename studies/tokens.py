@@ -18,12 +18,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poe.arrays import Indices
-from poe.choose.designs import regular
 
-__all__ = ["Spending", "Tokens", "by_tokens", "few_first", "spread"]
-
-LARGEST = 100  # items that stand for more, at as many calls each
-DRAWN = 500  # items in all the designs averaged over
+__all__ = ["Spending", "Tokens", "few_first", "spread"]
 
 
 class Tokens(NamedTuple):
@@ -41,78 +37,13 @@ class Tokens(NamedTuple):
 class Spending(NamedTuple):
     """One way to spend tokens: so many items shown first, in so many calls.
 
-    orders : "one" of each pair, or "both". variance : predicted, of a difference of scores, mean
-    over all, per variance of an answer.
+    orders : "one" of each pair, or "both".
     """
 
     orders: Literal["one", "both"]
     firsts: int
     calls: int
     tokens: float
-    variance: float
-
-
-def by_tokens(
-    n_items: int,
-    budget: float,
-    tokens: Tokens,
-    *,
-    c: float = 0.0,
-    lean: float = 0.0,
-    bias_known: bool = False,
-    seed: int = 0,
-) -> list[Spending]:
-    """What a budget of computed tokens buys, the least variance first.
-
-    Candidates: a regular graph, in one order or in both, and one order with few items shown first
-    (`few_first`), of which one alone makes a star.
-    c : correlation of the errors of a pair's two orders (`poe.choose.orders.correlation`). lean :
-        the share of an answer's variance that is its two texts' own position bias, which goes in
-        both orders. bias_known : the bias of all pairs, from other contexts; else it is fitted, and
-        a star cannot tell it from its centre.
-
-    Scores by least squares. Variances are means over random designs, of a hundred items at most.
-    Raises ValueError where the budget does not link all items in any of these ways.
-    """
-    n, rng, spendings = min(n_items, LARGEST), np.random.default_rng(seed), list[Spending]()
-    scale = n / n_items
-    part = tokens._replace(shared=tokens.shared * scale)
-    ladder = {min(n, round(1.5**k)) for k in range(13)} | {n // 2, n}
-    ways: list[tuple[Literal["one", "both"], int]] = [("one", h) for h in sorted(ladder)]
-    for orders, firsts in [*ways, ("both", n)]:
-        each = 1 + (orders == "both")
-        most = firsts * (n - 1) - firsts * (firsts - 1) // 2
-        left = budget * scale - part.computed(firsts, 0)
-        pairs = int(min(left // (each * part.second), most))
-        if pairs < n - 1:
-            continue
-        variance = []
-        for _ in range(max(DRAWN // n, 4)):
-            design = (
-                regular(n, pairs, seed=rng)
-                if firsts == n
-                else few_first(n, pairs, firsts, seed=rng)
-            )
-            variance.append(
-                spread(n, design, lean=lean, bias_known=bias_known)
-                if orders == "one"
-                else 0.5 * (1.0 + c) * spread(n, design, bias_known=True)
-            )
-        finite = np.array(variance)[np.isfinite(variance)]
-        if 2 * len(finite) > len(variance):
-            calls = each * pairs
-            spendings.append(
-                Spending(
-                    orders,
-                    round(firsts / scale),
-                    round(calls / scale),
-                    part.computed(firsts, calls) / scale,
-                    float(finite.mean()),
-                )
-            )
-    if not spendings:
-        raise ValueError(f"{budget:g} tokens do not link {n_items} items in any order")
-    return sorted(spendings, key=lambda one: one.variance)
 
 
 def few_first(
@@ -120,29 +51,35 @@ def few_first(
 ) -> Indices:
     """Pairs whose first is one of `firsts` items, drawn by lot; (count, 2), no pair twice.
 
-    Prompts with the same first item have a longer beginning in common, so these cost fewer tokens
-    (`by_tokens`). Firsts are shown equally often, before whoever is not linked
+    Prompts with the same first item have a longer beginning in common, so these cost fewer tokens.
+    Firsts are shown equally often, before whoever is not linked
     to them yet and was compared least; all are linked from N - 1 pairs on. One first makes a star.
     ValueError where there are not so many such pairs.
     """
     most = firsts * (n_items - 1) - firsts * (firsts - 1) // 2
     if not (1 <= firsts <= n_items and 0 <= count <= most):
         raise ValueError(f"{firsts} of {n_items} items shown first make {most} pairs, not {count}")
-    rng = np.random.default_rng(seed)
-    hubs, pairs = rng.permutation(n_items)[:firsts], np.empty((count, 2), dtype=np.intp)
-    met, group = np.eye(n_items, dtype=bool), np.arange(n_items)
-    shown, degree = np.zeros(n_items), np.zeros(n_items)
-    for k in range(count):
-        left = hubs[~met[hubs].all(axis=1)]
-        a = left[np.lexsort([rng.random(len(left)), shown[left]])[0]]
-        new = np.flatnonzero(~met[a])
-        b = new[np.lexsort([rng.random(len(new)), degree[new], group[new] == group[a]])[0]]
-        pairs[k] = a, b
-        met[a, b] = met[b, a] = True
-        group[group == group[b]] = group[a]
+    rng, pairs = np.random.default_rng(seed), []
+    hubs, every = rng.permutation(n_items)[:firsts].tolist(), range(n_items)
+    met, group = [{k} for k in every], list(every)
+    shown, degree = [0] * n_items, [0] * n_items
+    for _ in range(count):  # few numbers at a time, for which lists are faster than arrays
+        left = [a for a in hubs if len(met[a]) < n_items]
+        lots = rng.random(len(left)).tolist()
+        *_, a = min(zip([shown[a] for a in left], lots, left, strict=True))
+        new = [b for b in every if b not in met[a]]
+        lots = rng.random(len(new)).tolist()
+        rank = [(group[b] == group[a], degree[b]) for b in new]
+        *_, b = min(zip(rank, lots, new, strict=True))
+        pairs.append((a, b))
+        met[a].add(b)
+        met[b].add(a)
+        if (one := group[a]) != (other := group[b]):
+            group = [one if g == other else g for g in group]
         shown[a] += 1
-        degree[[a, b]] += 1
-    return pairs
+        degree[a] += 1
+        degree[b] += 1
+    return np.array(pairs, dtype=np.intp).reshape(count, 2)
 
 
 def spread(n_items: int, pairs: Indices, *, lean: float = 0.0, bias_known: bool = False) -> float:

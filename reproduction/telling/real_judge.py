@@ -1,4 +1,4 @@
-"""Tables about the larger real judge: the headline claims on it, its twin, what it costs.
+"""Tables about the larger real judge: the headline claims on it, what it costs.
 
 No number is made here: they come from stored results and stored answers.
 """
@@ -15,7 +15,7 @@ from reproduction.published import NAMES
 from reproduction.results import stored
 from reproduction.small import few_and_all
 
-CLAIMS, TWIN = "measured-qwen-claims", "measured-qwen-twin"
+CLAIMS = "measured-qwen-claims"
 
 
 def at(result: str, **wanted: object) -> tuple[float, float]:
@@ -123,10 +123,3 @@ def counts() -> dict[str, int]:
 def _every(rows: pd.DataFrame) -> pd.Series:
     """Of each claim, how many contexts others of the same texts were asked about."""
     return rows.groupby(["dataset", "attribute"])["contexts"].transform("max")
-
-
-def twin() -> pd.DataFrame:
-    """One row a twin: how far off it is on each dataset, points (root mean square)."""
-    rows = stored(TWIN, quantity="all of these")
-    wide = rows.pivot(index="twin", columns="dataset", values="value")
-    return wide.reindex(rows["twin"].unique())[list(rows["dataset"].unique())]

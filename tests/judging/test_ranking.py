@@ -15,6 +15,7 @@ from judging.errors import JudgeError
 from judging.judges import Store, TextJudge
 from judging.practice.asking.ending import RankingFailedError, RankingInterruptedError
 from judging.practice.ranking import rank as module
+from judging.practice.ranking import words
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust import People
 from poe.choose.stopping import StopRule, ranks_within, se_below, top_known
@@ -405,3 +406,29 @@ def test_three_texts_are_asked_in_both_orders_whatever_the_batch(orders):
         asking=Asking(batch=1, orders=orders),
     )
     assert len(found.comparisons) == 6
+
+
+def test_scores_at_equal_length_are_those_of_a_covariate():
+    """What a regression leaves; and what a product with the covariate and a weak prior finds."""
+    rng = np.random.default_rng(4)
+    counts = rng.integers(5, 60, size=9)
+    long = {f"t{k}": "word " * int(n) + f"number {k}" for k, n in enumerate(counts)}
+    both = {"asking": Asking(orders="both"), "budget": "4x"}
+    how = {"expert": "gaussian", "bias": None, "length_control": True}
+    found = judging.rank(long, "demo", attribute="plainer", fitting=Fitting(**how), **both)
+    w = np.log([len(long[name].split()) for name in found.fit.items])
+    slope, level = np.polyfit(w, found.fit.scores, 1)
+    equal = found.at_equal_length()
+    np.testing.assert_allclose(equal, found.fit.scores - slope * w - level, atol=1e-12)
+    c = found.comparisons
+    product = poe.fit(c, "gaussian", bias="fit", covariate=w[c.first] - w[c.second], prior=1e-7)
+    np.testing.assert_allclose(product.scores, equal, atol=1e-4)
+    assert product.bias == pytest.approx(-slope, rel=1e-3)
+    table = found.to_frame()
+    place = [found.fit.items.index(name) for name in table["name"]]
+    np.testing.assert_allclose(table["lc_score"], equal[place])
+    assert table.sort_values("lc_score", ascending=False)["lc_rank"].is_monotonic_increasing
+    assert "rank, equal length" in words.in_text([found])
+    assert "Rank, equal length" in judging.report(found)
+    plain = judging.rank(long, "demo", attribute="plainer", fitting=Fitting(), **both)
+    assert "lc_score" not in plain.to_frame()

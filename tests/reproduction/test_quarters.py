@@ -92,7 +92,7 @@ def test_whole_quarters_by_hand():
 
 
 def test_the_calls_are_those_of_the_predictions_of_2112_pairs():
-    """What `predict_more.stories` has predicted since November 25th, what a run asks: one set."""
+    """What was predicted on November 25th, and what a run asks: one set."""
     (run,) = [run for run in ask_model.QWEN_RUNS if run.dataset == "hanna"]
     predicted = pairs_of(N, 4 * N, both_orders=True, seed=(0, 0))
     assert run.calls == len(predicted) == predict_more.HANNA
@@ -149,11 +149,9 @@ def test_a_part_of_the_run_is_read_as_far_as_it_goes(monkeypatch, quarter, sizes
     assert {name.split(", ")[1].split(" ")[0] for name in found} == sizes
     both, _ = predict_more.asked_stories()
     assert len(both) == (0 if quarter < 3 else 2 * N)
-    of_few = [one for one in predict_more.written() if one["predicted"] == predict_more.FEW]
-    monkeypatch.setattr(predict_more, "written", lambda: of_few)
-    rows = predict_more.outcomes()
-    assert set(rows["attribute"]) == {"mean", *predict_more.STORIES}
-    assert set(rows["quantity"]) == set(found)
+    values = predict_more.measured(predict_more.FEW)
+    assert {attribute for _, attribute in values} == {"mean", *predict_more.STORIES}
+    assert {quantity for quantity, _ in values} == set(found)
 
 
 def test_a_judge_that_knows_ranks_all_whatever_it_makes_of_places():

@@ -15,7 +15,7 @@ from reproduction import results as disk
 from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
 from reproduction.telling import real_judge
-from studies import outcomes, predict_more, real_coverage, stories
+from studies import few_calls, outcomes, predict_more, real_coverage, stories
 from tests.reproduction.test_quarters import keep_of_hanna
 
 CLAIMS = pd.DataFrame(
@@ -44,19 +44,11 @@ CLAIMS = pd.DataFrame(
     ],
     columns=["dataset", "attribute", "contexts", "claim", "words", "value", "se", "verdict"],
 ).assign(at_least=[-1.0, 0.1, -1.0], at_most=[1.0, np.inf, 1.0])
-TWIN = pd.DataFrame(
-    [
-        ("topicalchat", "the twin", "accuracy", 60.0),
-        ("topicalchat", "the twin", "all of these", 1.0),
-        ("topicalchat", "orders err independently", "all of these", 2.5),
-    ],
-    columns=["dataset", "twin", "quantity", "value"],
-)
 
 
 @pytest.fixture
 def results(monkeypatch):
-    known = {real_judge.CLAIMS: CLAIMS, real_judge.TWIN: TWIN}
+    known = {real_judge.CLAIMS: CLAIMS}
     monkeypatch.setattr(disk, "read", known.get)
     said = [("v2-full-within-1", "published", "holds"), ("v2-full-within-1", "simulated", "holds")]
     frame = pd.DataFrame(said, columns=["id", "evidence", "verdict"])
@@ -94,13 +86,6 @@ def test_claims_asked_on_a_part_of_the_texts_do_not_count(results, monkeypatch):
     assert "not counted: +1.5 ± 0.5 (4 only)" in real_judge.headlines().iloc[1].to_list()
     rows.loc[3, "contexts"] = 13
     assert real_judge.counts() == {"does not hold": 1, "no information": 1, "holds": 2}
-
-
-def test_distances_of_twins(results):
-    assert real_judge.twin()["topicalchat"].to_dict() == {
-        "the twin": 1.0,
-        "orders err independently": 2.5,
-    }
 
 
 def test_what_came_of_predictions_is_absent_before(monkeypatch):
@@ -191,7 +176,7 @@ def test_the_seventh_judge_stands_beside_the_six_on_the_same_pairs(monkeypatch):
 
 def test_stories_are_those_whose_calls_were_all_answered(monkeypatch):
     """A judge that knows people's scores of one attribute, and turns those of the other."""
-    design = predict_more.wide_calls()
+    design = few_calls.wide_calls()
     shown = np.random.default_rng(0).permutation(1056)[:300]  # first, in full
     calls = design[np.isin(design[:, 0], shown)]
     calls = np.concatenate(

@@ -19,9 +19,10 @@ def decisions(count, both=True):
 
 
 class TestAdaptivity:
-    def test_rules_by_noisy_answers_miss_and_the_blind_one_holds(self):
+    def test_rules_by_noisy_answers_miss_and_the_blind_one_holds(self, monkeypatch):
         """The finding and its negative control, on the same judges and the same first rounds."""
-        case = decisions(60)
+        monkeypatch.setattr(adaptivity, "COUNTS", (96,))
+        case = decisions(24)
         at = {
             rule: {row["k"]: row for row in adaptivity._rows(case, rule, 0)}[96]
             for rule in ("laplace", "adaptive", "determinant")
@@ -50,12 +51,19 @@ class TestAdaptivity:
         assert stated == pytest.approx(100 * fit.prob_top_set(3, draws=500))
         assert adaptivity.promises(fit, -fit.scores)[2:] == (0.0, pytest.approx(-1.0))
 
-    def test_the_ratio_of_a_rule_to_itself_is_one(self):
+    def test_the_ratio_of_a_rule_to_itself_is_one(self, monkeypatch):
+        noisy = next(one for one in adaptivity.JUDGES if one[0].name == "noise 1.5")
+        monkeypatch.setattr(adaptivity, "JUDGES", (adaptivity.JUDGES[0], noisy))
+        rules = {name: adaptivity.RULES[name] for name in ("laplace", "random")}
+        monkeypatch.setattr(adaptivity, "RULES", rules)
+        monkeypatch.setattr(adaptivity, "RESAMPLES", 5)
+        first = adaptivity.group("summeval", which="qwen")[:1]
+        monkeypatch.setattr(adaptivity, "group", lambda _, which: first * (which == "qwen"))
         table = adaptivity.table(Settings(draws=2, workers=1))
         laplace = table[(table["rule"] == "laplace") & (table["judge"] == "noise 1.5")]
         assert (laplace["ratio"] <= 1.0 + 1e-12).all()
         fresh = table[table["rule"] == "confirmed"]
-        assert len(fresh) == 2
+        assert len(fresh) == 1
         assert (fresh["k"] == 114).all()
         assert set(table["kind"]) == {"simulated", "measured"}
 

@@ -10,6 +10,7 @@ import poe
 from poe.choose.designs import in_orders_shown, regular
 from poe.errors import ComparisonError
 from studies.hierarchical import FAINT, GRID, SHARES, posterior, posteriors
+from tests.studies.test_hierarchical import sample
 
 U = (np.arange(GRID) + 0.5) / GRID
 
@@ -150,11 +151,11 @@ def test_where_no_text_leans_nothing_changes():
 
 @pytest.mark.parametrize(("calls", "left"), [(24, 0.75), (48, 0.6)])
 def test_intervals_cover_and_errors_fall(calls, left):
-    """40 pools of four contexts, one order. The control, one bias for all texts, errs more."""
+    """16 pools of four contexts, one order. The control, one bias for all texts, errs more."""
     rng = np.random.default_rng(7)
     hits, error, before, biases = [], [], [], []
     pairs = [(0, 1), (2, 7), (3, 12), (5, 9)]
-    for _ in range(40):
+    for _ in range(16):
         made = [judged(rng, calls=calls) for _ in range(4)]
         contexts = [c for *_, c in made]
         found, plain = posteriors(contexts, bias="texts"), posteriors(contexts)
@@ -174,7 +175,7 @@ def test_draws_agree_with_intervals_and_names_do_not_count():
     rng = np.random.default_rng(4)
     _, _, c = judged(rng, calls=10, n=6)
     found = posterior(c, bias="texts")
-    drawn = found.sample(200_000)
+    drawn = sample(found, 200_000, rng)
     expected = np.quantile(drawn, [0.05, 0.95], axis=0).T
     np.testing.assert_allclose(found.interval(0.9), expected, atol=0.03 * np.ptp(expected))
     order = rng.permutation(6)

@@ -1,96 +1,65 @@
-"""Predictions before asking: the twin is found again, intervals hold it, and not another judge."""
-
-import tomllib
+"""What was predicted of a judge, and what is read off its answers since."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import log_expit
 
 from judging.machine import data_dir
 from reproduction import ask_model
 from reproduction.measured_tables import Asked
-from reproduction.twins import Twin, labels, quality_scores
+from reproduction.twins import labels
 from studies import predict_more, predictions
 from studies.predictions import FILE
 
-TRUTH = {"rho": 0.6, "sharpness": 1.4, "noise": 0.8, "bias": 0.4, "shared": -0.5}
-RUNS = {"coherence": range(20), "fluency": range(20)}
+
+def test_numbers_of_a_judge_that_knows_and_of_its_opposite():
+    """Its own ranking is people's, with every call as with a fifth, whatever it makes of places."""
+    gold = labels("topicalchat").scores["coherency"]
+    gold = gold + 0.01 * np.random.default_rng(0).random(gold.shape)  # no ties
+    for sign in (1.0, -1.0):
+        logits = sign * (gold[:, :, None] - gold[:, None, :]) + 0.2
+        log_p = log_expit(np.stack([logits, -logits], axis=-1))
+        one = Asked("topicalchat", "coherency", "poe", tuple(range(len(gold))), log_p, gold)
+        found = {q: x.item() for q, x in predictions.numbers([one], draws=3, seed=[0]).items()}
+        assert found["PoE-BT, a fifth"] == pytest.approx(100.0 * sign, abs=0.5)
+        assert found["avg-prob, all calls"] == pytest.approx(100.0 * sign)
+        gain = found["avg-prob, all calls"] - found["PoE-BT, a fifth"]
+        assert found["avg-prob, all calls - PoE-BT, a fifth"] == pytest.approx(gain)
+        assert (found["accuracy of one order"] > 50.0) == (sign > 0)
+        assert found["first place preferred"] > 50.0
 
 
-def answered(dataset, attribute, seed, **parameters):
-    """Logits and qualities of a twin that answered every call about a dataset."""
-    gold = labels(dataset).scores[attribute]
-    twin = Twin("a judge", dataset, attribute, **(TRUTH | parameters))
-    return twin.answer(gold, np.random.default_rng(seed)).logits, quality_scores(gold)
+@pytest.fixture
+def drawn_once(monkeypatch):
+    """Numbers from one draw of calls, of articles too: which there are does not depend on it."""
+    once = predictions.numbers
+    for module in (predictions, predict_more):
+        monkeypatch.setattr(module, "numbers", lambda every, **_: once(every, draws=1, seed=[0]))
 
 
-def test_a_twins_parameters_are_found_again():
-    """Averages over independent judges, whose standard errors are stated by their scatter."""
-    found = [
-        vars(predictions.calibrated(*answered("topicalchat", "coherency", seed)))
-        for seed in range(40)
-    ]
-    for name, true in TRUTH.items():
-        values = np.array([one[name] for one in found])
-        error = values.std(ddof=1) / np.sqrt(len(values))
-        assert abs(values.mean() - true) < max(3.5 * error, 0.01), name
+@pytest.mark.usefixtures("drawn_once")
+def test_every_prediction_has_a_number_to_be_held_against():
+    """Of the sets that are scored the quantities are those that are read off; and each is once."""
+    sets = {one["predicted"]: one["prediction"] for one in predict_more.written()}
+    assert list(sets) == list(predict_more.SETS)
+    found = predict_more.outcomes()
+    for predicted, rows in found.groupby("predicted"):
+        place = [(row["quantity"], row["attribute"]) for row in sets[predicted]]
+        assert len(set(place)) == len(place)
+        assert sorted(zip(rows["quantity"], rows["attribute"], strict=True)) == sorted(place)
+    first = predictions.outcomes()
+    assert first["measured"].notna().all()
+    assert set(first["quantity"]) == set(
+        predictions.numbers(predictions.group("summeval", which="processor"))
+    )
 
 
-def test_position_alone_is_all_place_and_no_item():
-    """Without an error about items the orders' errors anticorrelate perfectly."""
-    logits, z = answered("topicalchat", "coherency", 0, shared=-1.0)
-    assert predictions.calibrated(logits, z).shared == pytest.approx(-1.0, abs=1e-6)
-
-
-@pytest.fixture(scope="module")
-def predicted():
-    known = [answered("topicalchat", name, 7 + k) for k, name in enumerate(ask_model.DIALOGUE)]
-    return predictions.predicted(known, RUNS, draws=40)
-
-
-def asked_about(**parameters):
-    """The numbers of a judge on the predicted attributes."""
-    every = []
-    for k, (attribute, contexts) in enumerate(RUNS.items()):
-        logits, _ = answered("summeval", attribute, 90 + k, **parameters)
-        log_p = log_expit(np.stack([logits, -logits], axis=-1))[list(contexts)]
-        gold = labels("summeval").scores[attribute][list(contexts)]
-        every.append(Asked("summeval", attribute, "poe", tuple(contexts), log_p, gold))
-    return predictions.numbers(every, draws=3, seed=[0])
-
-
-def inside(predicted, measured):
-    """Share of all numbers, means over attributes, that lie in their intervals."""
-    found = []
-    for name, values in measured.items():
-        low, high = np.percentile(predicted[name].mean(axis=1), [2.5, 97.5])
-        found.append(low <= values.mean() <= high)
-    return float(np.mean(found))
-
-
-def test_intervals_hold_a_judge_of_the_same_kind_and_not_another(predicted):
-    assert inside(predicted, asked_about()) > 0.8
-    assert inside(predicted, asked_about(rho=0.1, bias=2.5)) < 0.4  # the control
-
-
-def test_the_file_says_when_from_what_and_with_which_chance(predicted):
-    about = {"judge": "a judge", "date": "2026-01-01"}
-    read = tomllib.loads(predictions.as_toml(predicted, list(RUNS), about))
-    assert read["judge"] == "a judge"
-    rows = read["prediction"]
-    assert len(rows) == len(predicted) * (1 + len(RUNS))
-    assert all(row["low"] <= row["median"] <= row["high"] for row in rows)
-    claims = {row["claim"]: row["chance"] for row in rows if "claim" in row}
-    assert set(claims) == set(predictions.CLAIMS)
-    assert all(0.0 <= chance <= 1.0 for chance in claims.values())
-    assert predictions.holds(np.array([0.0, 0.1]), "above 0.0").tolist() == [False, True]
-    assert predictions.holds(np.array([2.0, 2.1]), "at most 2.0").tolist() == [True, False]
-
-
-def test_it_is_refused_once_the_judge_has_been_asked(monkeypatch):
-    monkeypatch.setattr(predictions, "group", lambda *a, **k: ["answers"])
-    with pytest.raises(SystemExit, match="too late"):
-        predictions.main()
+def test_claims_come_true_by_their_limits():
+    rows = [("at most 2.0", 2.0), ("at most 2.0", 2.1), ("above 0.0", 0.0), ("above 0.0", np.nan)]
+    table = pd.DataFrame(rows, columns=["holds_if", "measured"]).assign(chance=0.9)
+    table.loc[4] = [np.nan, 3.0, np.nan]  # no claim
+    assert predictions.stated(table)["came"].tolist() == [1.0, 0.0, 0.0]
 
 
 # LLMBar, HANNA and scores -----------------------------------------------------------------------
@@ -121,76 +90,6 @@ def test_a_judge_that_knows_ranks_a_large_set_and_the_turned_one_does_not():
         assert found["PoE-BT"] == pytest.approx(sign * 100.0, abs=0.5)
         assert found["accuracy of one order"] == (100.0 if sign > 0 else 0.0)
     assert found["PoE-BT - avg-prob"] == pytest.approx(found["PoE-BT"] - found["avg-prob"])
-
-
-def test_a_score_is_one_reading_so_comparing_gains_where_calls_are_noisy():
-    loud = [
-        answered("topicalchat", name, 3 + k, noise=3.0, shared=0.5)
-        for k, name in enumerate(ask_model.DIALOGUE)
-    ]
-    calm = [
-        answered("topicalchat", name, 3 + k, noise=0.05, shared=0.5)
-        for k, name in enumerate(ask_model.DIALOGUE)
-    ]
-
-    def gain(known):
-        def one(known, rng):
-            return predict_more.scoring(known, rng, "topicalchat", ask_model.DIALOGUE, 60)
-
-        return predict_more.draws_of(one, known, draws=10)["avg-prob - expected"].mean()
-
-    assert gain(loud) > 5.0
-    assert abs(gain(calm)) < 1.0
-
-
-def test_the_sets_that_were_written_are_those_that_are_computed():
-    """Each set's numbers, by a few draws, against the intervals in the file."""
-    written = {one["predicted"]: one for one in predict_more.written()}
-    assert list(written) == list(predict_more.SETS)
-    for predicted, (_, attributes, one) in predict_more.SETS.items():
-        known = predictions.sources(predict_more.model_of(predicted))
-        found = predict_more.draws_of(one, known, draws=6, seed=1)
-        rows = written[predicted]["prediction"]
-        assert {row["quantity"] for row in rows} == set(found)
-        for row in rows:
-            if row["attribute"] != "mean":
-                value = np.median(found[row["quantity"]][:, attributes.index(row["attribute"])])
-                assert row["low"] <= value <= row["high"], row
-
-
-def test_more_is_not_predicted_once_the_judge_has_been_asked(monkeypatch):
-    monkeypatch.setattr(predict_more, "written", list)
-    monkeypatch.setattr(ask_model, "kept", lambda *a: ["an answer"])
-    monkeypatch.setattr(predict_more, "sources", list)
-    with pytest.raises(SystemExit, match="too late"):
-        predict_more.main()
-
-
-def test_hannas_predictions_are_the_same_each_time_and_say_all_that_is_needed():
-    new = [one for one, (name, *_) in predict_more.SETS.items() if name == "hanna-poe"][1:]
-    for predicted in new:
-        _, attributes, one = predict_more.SETS[predicted]
-        known = predictions.sources(predict_more.model_of(predicted))
-        draws = [predict_more.draws_of(one, known, draws=1) for _ in range(2)]
-        assert all((draws[0][q] == draws[1][q]).all() for q in draws[0])
-        (read,) = tomllib.loads(predict_more.as_toml(predicted, attributes, draws[0]))["set"]
-        assert len(read["date"]) == len("2026-11-27T02:00:00Z")
-        rows = read["prediction"]
-        means = {"mean"} if len(attributes) > 1 else set()
-        assert {row["attribute"] for row in rows} == {*attributes, *means}
-        assert {row["quantity"] for row in rows} == set(draws[0])
-        assert ("qwen/" in read["calibrated_on"]) == ("SmolLM2" not in predicted)
-        claims = predict_more.CLAIMS_OF_FEW if attributes == predict_more.STORIES else {}
-        assert {row.get("claim") for row in rows} >= set(claims)
-
-
-def test_hanna_is_not_predicted_once_a_quarter_is_kept(monkeypatch):
-    others = [one for one in predict_more.written() if one["predicted"] != predict_more.WIDE]
-    monkeypatch.setattr(predict_more, "written", lambda: others)
-    monkeypatch.setattr(ask_model, "kept", lambda name, *_: ["answers"] * (name == "hanna-poe"))
-    monkeypatch.setattr(predict_more, "sources", list)
-    with pytest.raises(SystemExit, match=r"hanna-poe.*too late"):
-        predict_more.main()
 
 
 @pytest.fixture
@@ -227,6 +126,7 @@ def test_outcomes_are_absent_before(monkeypatch):
     assert predict_more.outcomes().empty
 
 
+@pytest.mark.usefixtures("drawn_once")
 def test_what_was_written_and_not_asked_is_counted():
     """From the file's text: later predictions, of which HANNA's wait for its answers."""
     text = (data_dir() / FILE).read_text("utf-8")

@@ -7,7 +7,7 @@ import poe
 from poe.choose.designs import regular
 from poe.experts import Gaussian
 from poe.resistance import component_of, effective_resistance
-from studies.tokens import Tokens, by_tokens, few_first, spread
+from studies.tokens import Tokens, few_first, spread
 
 SUMMARIES = Tokens(shared=450, first=75, second=97)
 
@@ -81,26 +81,6 @@ def test_predicted_variances_come_true(firsts):
     error = np.std(wrong) / np.sqrt(len(wrong))
     assert np.mean(wrong) == pytest.approx(spread(n, pairs, lean=lean), abs=4 * error)
     assert abs(np.mean(wrong) - spread(n, pairs)) > 10 * error  # the control: no lean
-
-
-def test_what_a_budget_buys():
-    """Few calls: few first. Three a text: all first if texts lean, both orders if these cancel."""
-    few, more = SUMMARIES.computed(16, 16), SUMMARIES.computed(16, 48)
-    for budget in (few, more):
-        found = by_tokens(16, budget, SUMMARIES, bias_known=True)
-        assert all(one.tokens <= budget < one.tokens + 2 * SUMMARIES.second for one in found[:2])
-        assert [one.variance for one in found] == sorted(one.variance for one in found)
-        assert all(SUMMARIES.computed(one.firsts, one.calls) == one.tokens for one in found)
-    best = by_tokens(16, few, SUMMARIES, bias_known=True)
-    usual = next(one for one in best if one.firsts == 16 and one.orders == "one")
-    assert best[0].firsts <= 5
-    assert best[0].variance < 0.5 * usual.variance
-    leaning = by_tokens(16, more, SUMMARIES, lean=0.7, bias_known=True)
-    assert (leaning[0].orders, leaning[0].firsts) == ("one", 16)
-    cancelling = by_tokens(16, more, SUMMARIES, lean=0.7, c=-0.9, bias_known=True)
-    assert cancelling[0].orders == "both"
-    with pytest.raises(ValueError, match="do not link 16 items"):
-        by_tokens(16, SUMMARIES.computed(1, 14), SUMMARIES)
 
 
 def test_a_plan_is_priced_with_and_without_shared_beginnings():

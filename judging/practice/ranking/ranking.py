@@ -18,8 +18,10 @@ from judging.practice.ranking.changes import Changes, changes
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust.people import People, read_people
 from judging.practice.trust.trust import Trust, trust
+from poe.arrays import Floats
 from poe.choose.orders import Decision
 from poe.comparisons import Comparisons
+from poe.ranks import shared_ranks
 from poe.result import Fit
 
 if TYPE_CHECKING:
@@ -196,14 +198,26 @@ class Ranking:
         c, real = self.fit.comparisons, self.fit.real
         return c if real.all() else c.take(real)
 
+    def at_equal_length(self) -> Floats:
+        """(N,) scores less b (w - mean w), w of `log_words` and b by least squares (book eq. 9.15).
+
+        NaN where a length is unknown; the scores themselves where all lengths are equal.
+        """
+        w, s = log_words(self), self.fit.scores
+        known = ~np.isnan(w)
+        w = w - w[known].mean() if known.any() else w
+        size = float((w[known] ** 2).sum())
+        return s - (float(s[known] @ w[known]) / size if size > 1e-12 else 0.0) * w
+
     def to_frame(self) -> pd.DataFrame:
         """One row per item, best first; word-for-word copies share a row's numbers.
 
         Columns rank, name, score, error (standard error), low, high (central interval of the score
         of `level`), rank_low, rank_high, p_top, comparisons, same_text_as, gold where people gave
         scores, and partial (True) where the ranking is. p_top, the probability to be among the
-        `top` best, allows for luck of those on top (`poe.Fit.james_stein`). The first columns are
-        those of `poe.Fit.to_frame` and of a leaderboard.
+        `top` best, allows for luck of those on top (`poe.Fit.james_stein`). With length control
+        lc_rank and lc_score, by `at_equal_length`. The first columns are those of
+        `poe.Fit.to_frame` and of a leaderboard.
         """
         return self._frame.copy()
 
@@ -223,6 +237,11 @@ class Ranking:
         table = table.assign(
             p_top=fit.prob_top(self.top)[order], comparisons=asked[order], same_text_as=""
         )
+        if self.fitting.length_control:
+            equal = self.at_equal_length()[order]
+            place = np.argsort(-equal, kind="stable")
+            table.loc[place, "lc_rank"] = shared_ranks(equal[place])
+            table = table.astype({"lc_rank": int}).assign(lc_score=equal)
         copies = [
             table[table["name"] == original].assign(name=copy, same_text_as=original)
             for copy, original in self.copies.items()
@@ -261,6 +280,13 @@ class Ranking:
             float(metrics.pearson(ours, theirs)),
             len(ours),
         )
+
+
+def log_words(ranking: Ranking) -> Floats:
+    """(N,) logarithms of the texts' numbers of words, NaN where one is unknown or 0."""
+    texts = ranking.judged.texts if ranking.judged else ()
+    count: dict[Any, float] = {text.id: len(text.text.split()) or np.nan for text in texts}
+    return np.log([count.get(name, np.nan) for name in ranking.fit.items])
 
 
 def judge_name(ranking: Ranking) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtr
 from scipy.stats import binomtest
 
-from judging.practice.ranking.ranking import Ranking
+from judging.practice.ranking.ranking import Ranking, log_words
 from poe.arrays import Indices
 from poe.choose.adaptive import curvature_at, next_comparisons, resistances
 from poe.debias import Rate, first_position_rate
@@ -57,10 +57,8 @@ def along_length(rankings: Iterable[Ranking]) -> float | None:
     """
     total, count, freedom = 0.0, 0, -1
     for one in rankings:
-        texts = one.judged.texts if one.judged else ()
-        words: dict[Any, int] = {text.id: len(text.text.split()) for text in texts}
-        known = {k: words[name] for k, name in enumerate(one.fit.items) if words.get(name)}
-        s, w = one.fit.scores[list(known)], np.log(list(known.values()))
+        w = log_words(one)
+        s, w = one.fit.scores[~np.isnan(w)], w[~np.isnan(w)]
         if len(s) > 1 and np.ptp(s) > 0.0 and np.ptp(w) > 0.0:
             total += len(s) * float(np.corrcoef(s, w)[0, 1])
             count, freedom = count + len(s), freedom + len(s) - 1

@@ -473,6 +473,7 @@ def _ranking_table(
     """Head and rows of the table of texts; an ellipsis where some of the `whole` are left out."""
     head = ["Rank", "Text", "Score", f"{100 * one.level:g}% interval", "Ranks"]
     head += [f"Among top {one.top}", "Asked", *(["People"] if one.gold else [])]
+    head += ["Rank, equal length"] if one.fitting.length_control else []
     rows, last = list[list[str]](), -1
     stand = {name: k for k, name in enumerate(whole)}
     for row, name in zip(table.to_dict("records"), _original(table), strict=True):
@@ -488,6 +489,8 @@ def _ranking_table(
         ]
         if one.gold:
             cells.append("" if np.isnan(row["gold"]) else f"{row['gold']:.4g}")
+        if one.fitting.length_control:
+            cells.append(f"{row['lc_rank']} ({signed(row['lc_score'])})")
         if (at := stand.get(name, last)) > last + 1:
             rows.append(["…"] * len(head))
         last = max(last, at)

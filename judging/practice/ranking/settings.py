@@ -229,6 +229,13 @@ class Fitting:
         metavar="K",
         least=1,
     )
+    length_control: bool = setting(
+        False,
+        "Show scores at equal lengths beside the ranking: what a regression on the logarithm of "
+        "the number of words leaves of them. Where the longer texts are the better ones, this "
+        "takes quality away.",
+        flag=SET + "length-control",
+    )
 
     def __post_init__(self) -> None:
         from poe.experts import get_expert
