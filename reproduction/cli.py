@@ -20,11 +20,10 @@ from tqdm import tqdm
 from judging.errors import DatasetError, JudgeError
 from judging.machine import data_dir, installed
 from reproduction import claims as papers_claims
-from reproduction import results, run, verdicts
+from reproduction import power, results, run, verdicts
 from reproduction.run import Made, is_fresh, make
 from reproduction.settings import Settings
 from reproduction.targets import ALIASES, TARGETS, Target, find
-from reproduction.telling import power
 
 
 def reproduce(

@@ -34,10 +34,9 @@ CODE = ("poe", "judging", "reproduction", "studies")
 # What tells of results, or names what is in other files, and makes none.
 APART = (
     *("poe/__init__.py", "judging/__init__.py", "judging/__main__.py", "judging/practice/"),
-    *("reproduction/telling/", "reproduction/ask_model.py", "reproduction/to_ask.py"),
+    *("reproduction/power.py", "reproduction/ask_model.py", "reproduction/to_ask.py"),
     *("reproduction/claims.py", "reproduction/cli.py", "reproduction/verdicts.py"),
-    *("studies/predictions.py", "studies/predict_more.py", "studies/outcomes.py"),
-    "studies/margin_figure.py",
+    *("studies/predictions.py", "studies/predict_more.py"),
 )
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 

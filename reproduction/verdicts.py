@@ -2,7 +2,7 @@
 
 The tolerance is declared here; data/causes.toml says why cells differ and which stored diagnosis
 shows it. `judging scorecard` prints it all and holds later runs to data/results/verdicts.csv. What
-the verdicts of a table are worth is told by `reproduction.telling.power`.
+the verdicts of a table are worth is told by `reproduction.power`.
 """
 
 from __future__ import annotations

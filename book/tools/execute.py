@@ -103,7 +103,10 @@ def shared_state(root: Path) -> dict[str, str]:
     """
     poe_variables = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
-    folders = ("poe/", "judging/", "reproduction/", "studies/", "data/", "benchmarks/results/")
+    folders = (
+        *("poe/", "judging/", "reproduction/", "studies/", "book/telling/"),
+        *("data/", "benchmarks/results/"),
+    )
     return {
         **{folder: hash_files(root / folder) for folder in folders},
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),

@@ -129,7 +129,7 @@ def offer_notebook(html: Path, page: Page, text: str, *, book: Book) -> str:
 
 
 def lay_results(html: Path) -> None:
-    """Write the stored results that pages offer as files (`reproduction.telling.pages.files`)."""
+    """Write the stored results that pages offer as files (`book.telling.pages.files`)."""
     texts = (path.read_text(encoding="utf-8") for path in html.glob("*.html"))
     for name in sorted({name for text in texts for name in RESULT.findall(text)}):
         table = run.read(name)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from book.telling import answer, pictures
 from judging import datasets
-from reproduction import ask_model, verdicts
+from reproduction import ask_model, power, verdicts
 from reproduction.results import read
 from reproduction.significance import CHANCE, CLEAR
-from reproduction.telling import answer, pictures, power
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -150,9 +150,9 @@ def draw_picture() -> None:
     """The front page's figure as a PNG file."""
     import matplotlib.pyplot as plt
 
+    from book.telling import drawings
     from judging import plots
     from reproduction import small
-    from reproduction.telling import drawings
 
     plots.use_style()
     curve = small.efficiency(

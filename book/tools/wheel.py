@@ -23,7 +23,7 @@ HOOK = '[tool.hatch.build.targets.wheel.hooks.custom]\npath = "book/tools/wheel_
 FORCED = "[tool.hatch.build.targets.wheel.force-include]"
 EXERCISES = "book/exercises.py"  # what the checks share
 DATA = f'{FORCED}\ndata = "judging/_data"\n' + "".join(
-    f'"{name}" = "{name}"\n' for name in (f"{MODULE}.py", EXERCISES)
+    f'"{name}" = "{name}"\n' for name in (f"{MODULE}.py", EXERCISES, "book/telling")
 )
 
 
@@ -72,7 +72,7 @@ def build_wheel(folder: Path) -> Path:
         (copy / "book/tools").mkdir(parents=True)
         shutil.copy(ROOT / "book/tools/wheel_data.py", copy / "book/tools")
         shutil.copy(ROOT / EXERCISES, copy / "book")
-        for name in ("poe", "judging", "reproduction", "studies", "data"):
+        for name in ("poe", "judging", "reproduction", "studies", "data", "book/telling"):
             shutil.copytree(ROOT / name, copy / name, ignore=IGNORED)
         stated = copy / "poe" / "__init__.py"
         code = stated.read_text(encoding="utf-8")

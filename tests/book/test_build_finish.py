@@ -13,13 +13,13 @@ import pytest
 from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
+from book.telling import pages
 from book.tools.finish import folded_contents, lay_results, sized, take_away
 from book.tools.hosted import begins, edition, feed, publish, repository
 from book.tools.pages import BuildError, Page, read_page
 from book.tools.plain import Book, inline, unboxed
 from book.tools.wheel import wheel_name
 from reproduction import run
-from reproduction.telling import pages
 from tests.scratch_book import HEADER, released
 
 

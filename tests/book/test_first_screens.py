@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.telling import pictures
+from book.telling import pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (

@@ -15,9 +15,9 @@ from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
 import poe
+from book.telling import findings, history, pages, pictures
+from book.telling.errata import KINDS, errata
 from judging.practice.cli import parse
-from reproduction.telling import findings, history, pages, pictures
-from reproduction.telling.errata import KINDS, errata
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,14 +8,14 @@ import pytest
 from scipy.special import log_expit
 
 import poe
+from book.telling import outcomes, real_judge
 from judging import metrics
 from judging.judges.recorded import llmbar
 from reproduction import ask_model
 from reproduction import results as disk
 from reproduction.measured_tables import Asked
 from reproduction.settings import Settings
-from reproduction.telling import real_judge
-from studies import few_calls, outcomes, predict_more, real_coverage, stories
+from studies import few_calls, predict_more, real_coverage, stories
 from tests.reproduction.test_quarters import keep_of_hanna
 
 CLAIMS = pd.DataFrame(

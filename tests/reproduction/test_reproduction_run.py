@@ -49,7 +49,7 @@ class TestDigest:
         for name in (
             "judging/practice/cli/rank.py",
             "judging/practice/rank.py",
-            "reproduction/telling/log.py",
+            "reproduction/power.py",
         ):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_text("ONE = 1")

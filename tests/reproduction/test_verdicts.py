@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
+from book.telling import pages, sentences
 from judging.machine import data_dir
 from judging.practice.cli import main
-from reproduction import cli, published, results, verdicts
+from reproduction import cli, power, published, results, verdicts
 from reproduction.claims import all_claims
 from reproduction.targets import TARGETS
-from reproduction.telling import pages, power, sentences
 
 
 @pytest.fixture(scope="module")

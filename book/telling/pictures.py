@@ -1,6 +1,6 @@
 """Pictures of the first screens: one finding each, read from stored results.
 
-    >>> from reproduction.telling import pictures
+    >>> from book.telling import pictures
     >>> pictures.crossing(pictures.leads())  # doctest: +SKIP
 
 What they share is in `marks`.
@@ -16,15 +16,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judging import plots
-from poe.choose import orders
-from reproduction.answers import QWEN
-from reproduction.published import load
-from reproduction.results import stored, where
-from reproduction.small import PRINTED
-from reproduction.telling import answer
-from reproduction.telling.drawings import WIDTH
-from reproduction.telling.marks import (
+from book.telling import answer
+from book.telling.drawings import WIDTH
+from book.telling.marks import (
     GREY,
     KINDS,
     POINTS,
@@ -39,6 +33,12 @@ from reproduction.telling.marks import (
     spread,
     with_t,
 )
+from judging import plots
+from poe.choose import orders
+from reproduction.answers import QWEN
+from reproduction.published import load
+from reproduction.results import stored, where
+from reproduction.small import PRINTED
 
 CALLS = {"topicalchat": 30, "summeval": 240}  # all of a context
 OVER = {"win-ratio": "counting wins", "BT": "Bradley-Terry", "avg-prob": "averaging"}

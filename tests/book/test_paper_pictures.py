@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.telling import answer, paper_pictures
+from book.telling.pictures import KINDS
 from reproduction import claims, verdicts
 from reproduction.published import load
-from reproduction.telling import answer, paper_pictures
-from reproduction.telling.pictures import KINDS
 
 FIGURES = ["poe_v2/figure1c", "poe_v2/figure9", "comparative_assessment/figure4"]
 

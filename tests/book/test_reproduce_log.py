@@ -6,11 +6,11 @@ import re
 import pandas as pd
 import pytest
 
+from book.telling import log
 from reproduction import results, run
 from reproduction.run import Run
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
-from reproduction.telling import log
 
 NAME = "figure1b"
 RUN = Run("2026-01-02T03:04:05Z", 12.34, 20.0, 2, 2, "judging reproduce all")

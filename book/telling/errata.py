@@ -17,9 +17,9 @@ from textwrap import fill
 import pandas as pd
 from markupsafe import Markup
 
+from book.telling.pages import Cell, folded, table
 from judging.machine import data_dir
 from reproduction.published import TITLES
-from reproduction.telling.pages import Cell, folded, table
 
 KINDS = {  # of errata, the gravest first
     "numbers": "Printed numbers that contradict each other or an identity",

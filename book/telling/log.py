@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from book.telling.pages import Cell, badge, table
 from reproduction.run import outdated
 from reproduction.targets import TARGETS
-from reproduction.telling.pages import Cell, badge, table
 from reproduction.twins import labels
 
 UP_TO_DATE = "up to date"

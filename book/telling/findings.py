@@ -12,10 +12,10 @@ import pandas as pd
 from markupsafe import Markup
 
 import poe
-from reproduction import verdicts
+from book.telling import answer, marks, pages, pictures
+from reproduction import power, verdicts
 from reproduction.answers import QWEN
 from reproduction.results import stored
-from reproduction.telling import answer, marks, pages, pictures, power
 
 YEAR = 2026
 BIBTEX = """\

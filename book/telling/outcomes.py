@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from book.telling import pages
 from judging.judges import recorded
 from poe.arrays import Floats
 from reproduction import ask_model, run
-from reproduction.telling import pages
 from studies import predict_more
 
 OWN = 419  # of LLMBar's pairs are its own

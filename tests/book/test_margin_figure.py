@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from book.telling import margin_figure as parts
 from reproduction import run, significance
 from studies import margin
-from studies import margin_figure as parts
 
 
 @pytest.fixture(autouse=True)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from book.telling.sentences import chance
 from reproduction import run, significance
 from reproduction.measured_tables import EACH_CALL
+from reproduction.power import shares
 from reproduction.published import NAMES
 from reproduction.significance import CHANCE, CLEAR, LIKELY
-from reproduction.telling.power import shares
-from reproduction.telling.sentences import chance
 
 # By method in the stored gains. Decisions are taken on the average of both orders' probabilities,
 # which a judge that only decides cannot give, or by each call in each order.

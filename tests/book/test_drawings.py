@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.telling import drawings
 from reproduction import verdicts
-from reproduction.telling import drawings
 
 
 @pytest.fixture(autouse=True)

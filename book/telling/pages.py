@@ -17,8 +17,8 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from reproduction.claims import written
+from reproduction.power import ATTRIBUTES, JUDGES, METHODS, overview, power
 from reproduction.published import TITLES
-from reproduction.telling.power import ATTRIBUTES, JUDGES, METHODS, overview, power
 from reproduction.twins import ROLES
 from reproduction.verdicts import UNKNOWN, USED, VERDICTS, effects, in_points, predictions
 

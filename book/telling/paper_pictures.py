@@ -1,6 +1,6 @@
 """Pictures of the pages that go through the papers, one finding each, read from stored results.
 
-    >>> from reproduction.telling import paper_pictures
+    >>> from book.telling import paper_pictures
     >>> paper_pictures.gains(paper_pictures.gains_of_confidence())  # doctest: +SKIP
 
 They look like those of `pictures`; what they share is in `marks`.
@@ -16,13 +16,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from judging import plots
-from reproduction import claims, verdicts
-from reproduction.published import NAMES, load
-from reproduction.results import stored
-from reproduction.telling import answer, power
-from reproduction.telling.drawings import WIDTH
-from reproduction.telling.marks import (
+from book.telling import answer
+from book.telling.drawings import WIDTH
+from book.telling.marks import (
     FAINT,
     GREY,
     KINDS,
@@ -37,6 +33,10 @@ from reproduction.telling.marks import (
     spread,
     with_t,
 )
+from judging import plots
+from reproduction import claims, power, verdicts
+from reproduction.published import NAMES, load
+from reproduction.results import stored
 
 # Table 1 ------------------------------------------------------------------------------------------
 

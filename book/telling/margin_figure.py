@@ -8,11 +8,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from book.telling.drawings import DASHED, Look
+from book.telling.pictures import TEXTS
 from judging import plots
 from reproduction import significance
 from reproduction.significance import CHANCE
-from reproduction.telling.drawings import DASHED, Look
-from reproduction.telling.pictures import TEXTS
 from studies import margin
 
 TITLES = {

@@ -10,11 +10,11 @@ from __future__ import annotations
 import pandas as pd
 from markupsafe import Markup
 
+from book.telling.pages import Cell, badge, css, minus, small, table
 from reproduction import claims, run
 from reproduction.answers import SMOLLM2
 from reproduction.claims import OUTCOMES
 from reproduction.published import NAMES, TITLES, load
-from reproduction.telling.pages import Cell, badge, css, minus, small, table
 
 NO_INFORMATION = "no information"
 NOT_CHECKED = "not checked"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from book.telling.errata import SEVERITIES, Ledger, errata
 from reproduction.published import PAPERS
-from reproduction.telling.errata import SEVERITIES, Ledger, errata
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "errata.md"
 CELL = re.compile(

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import run
-from reproduction.telling import answer, paper_pictures, pictures, power, sentences
+from book.telling import answer, paper_pictures, pictures, sentences
+from reproduction import power, run
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import numpy as np
 from markupsafe import Markup
 
 import poe
+from book.telling.pages import Cell, badge, table
 from reproduction.answers import MODELS
 from reproduction.measured_tables import Asked, asked
-from reproduction.telling.pages import Cell, badge, table
 
 
 def browser(attribute: str, dataset: str = "topicalchat") -> Markup:

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from book.telling import answer, dialogues, drawings, pages, sentences
 from judging.machine import data_dir
-from reproduction import claims, verdicts
+from reproduction import claims, power, verdicts
 from reproduction.published import load
 from reproduction.significance import CHANCE, CLEAR, LIKELY
-from reproduction.telling import answer, dialogues, drawings, pages, power, sentences
 
 
 def asked(system, dataset, value, se, **changes):
