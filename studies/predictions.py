@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from reproduction.stored_judge import Measured
 
 from judging.machine import data_dir
 from poe.arrays import Floats
 from reproduction import ask_model
+from reproduction.answers import Measured
 from reproduction.measured_tables import Asked, group, wordings_of
 from reproduction.settings import Calls
 from reproduction.small import METHODS, answers, correlations, few_and_all
