@@ -42,6 +42,14 @@ DESIGNS = {
 CLASSES = np.linspace(50.0, 100.0, 11)  # what is said, in per cent
 
 
+def holds(table: pd.DataFrame) -> pd.Series:
+    """Whether what is said holds by the declared rule, by judge and design, from the stored table."""
+    told = table[(table["class"] == "all") | (table["pairs"] > FEWEST)]
+    limit = np.where(told["class"] == "all", MEAN, CLASS)
+    near = (told["stated"] - told["value"]).abs() <= limit + 2.0 * told["se"]
+    return near.groupby([told["judge"], told["design"]]).all()
+
+
 @dataclass(frozen=True)
 class Judge:
     """Log odds q_i - q_j + 0.4 + noise e; q and e normal, q with standard deviation `apart`.

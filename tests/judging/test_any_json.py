@@ -19,6 +19,7 @@ from judging.practice.cli import main
 from judging.practice.reading.forms import read
 from judging.practice.reading.tables import read_table
 from judging.practice.reading.texts import read_texts
+from judging.practice.trust import read_people
 from judging.store import Store
 from poe.errors import ComparisonError
 from tests.asking import questions
@@ -234,7 +235,8 @@ def test_a_table_may_hold_anything(name, tmp_path):
     def holds(content):
         lines = content if name.endswith("jsonl") and isinstance(content, list) else [content]
         path.write_text("\n".join(map(json.dumps, lines)))
-        for reader in (read_table, read_texts, read_answers, lambda file: read(read_table(file))):
+        readers = read_table, read_texts, read_answers, read_people, lambda f: read(read_table(f))
+        for reader in readers:
             try:
                 reader(path)
             except SAID as error:

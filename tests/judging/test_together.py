@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, log_expit
+from scipy.stats import norm
 
 import judging
 from judging.judges import Answer
+from judging.practice import findings
 from judging.practice.cli import main
 from judging.practice.cli.options import app
 from judging.practice.ranking import words
@@ -61,6 +63,22 @@ def test_judges_are_joined_and_the_useless_one_is_named(rankings):
         assert part in said.replace("&#39;", "'")
         assert part in page.replace("&#39;", "'") or part.startswith("agrees")
     assert together(rankings[:1]) == []
+
+
+def test_who_leads_by_all_had_some_luck(rankings):
+    """As sure as James and Stein's share of the spread allows, not as the bare gap would have it."""
+    (joint,) = together(rankings)
+    n, fit = len(joint.fit.items), joint.fit
+    centre = np.eye(n) - 1.0 / n
+    noise = np.trace(centre @ fit.covariance[:n, :n] @ centre) / (n - 1)
+    share = 1.0 - (n - 3) / (((centre @ fit.scores) ** 2).sum() / noise)
+    assert 0.5 < share < 0.999
+    i, j = np.argsort(-fit.scores)[:2]
+    move = np.eye(n)[i] - np.eye(n)[j]
+    gap = (fit.scores[i] - fit.scores[j]) / np.sqrt(move @ fit.covariance[:n, :n] @ move)
+    (said,) = (one for one in joint.findings() if isinstance(one, findings.ByAll))
+    assert said.sure == pytest.approx(norm.cdf(np.sqrt(share) * gap), abs=1e-9)
+    assert said.sure < norm.cdf(gap) - 1e-4
 
 
 def test_of_two_judges_nobody_is_blamed():

@@ -50,3 +50,17 @@ def test_the_table_does_not_depend_on_the_number_of_workers(monkeypatch):
     one, two = (stated.table(Settings(draws=2, workers=n)) for n in (1, 2))
     pd.testing.assert_frame_equal(one, two)
     assert set(one["kind"]) == {"simulated"}
+
+
+def test_the_declared_rule_by_hand():
+    """The mean within 3 points, large classes within 5, two errors aside; small ones do not count."""
+    columns = ["judge", "design", "class", "stated", "value", "se", "pairs"]
+    rows = [
+        ("a", "d", "all", 70.0, 67.2, 0.0, 900),
+        ("a", "d", "70-75", 72.0, 60.0, 0.0, 200),
+        ("b", "d", "all", 70.0, 66.9, 0.0, 900),
+        ("c", "d", "all", 70.0, 66.9, 0.1, 900),
+        ("c", "d", "70-75", 72.0, 66.5, 0.2, 201),
+    ]
+    said = stated.holds(pd.DataFrame(rows, columns=columns))
+    assert said.to_dict() == {("a", "d"): True, ("b", "d"): False, ("c", "d"): False}

@@ -33,7 +33,7 @@ from judging.practice.ranking.verdict import Advice
 from judging.practice.ranking.words import places, signed
 from judging.practice.sentences import listed, percent, plural, say, say_all
 from judging.practice.trust.needed import needed
-from judging.quoting import csv_text
+from judging.quoting import csv_text, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -295,7 +295,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "found": one,
         "level": f"{100 * one.level:g}%",
         "name": told,
-        "beginning": context if len(context) <= 60 else context[:60].rstrip() + " […]",
+        "beginning": quoted(context, 60),
         "agreement": findings.agreement_of(one),
         "headline": _headline(
             (each for each in found.verdict if not isinstance(each, BELOW)), thing
@@ -426,7 +426,7 @@ def _overview(table: pd.DataFrame) -> dict[str, Any]:
 def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
     """The rows that the search box finds, and the beginnings of their texts."""
     head, rows = _ranking_table(one, table)
-    begins = {text.id: " ".join(text.text.split())[:BEGINNING] for text in judged_of(one).texts}
+    begins = {text.id: quoted(text.text, BEGINNING) for text in judged_of(one).texts}
     ids = _original(table)
     few = [0, 1, 2, 4, *range(7, len(head))]  # rank, text, score, ranks, people's
     return {

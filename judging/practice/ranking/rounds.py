@@ -348,7 +348,7 @@ class Rounds(Loop):
             notes.append(orders_of(self.decision))
         if self.asking.both_orders:
             notes += _one_order_only(made)
-        if self.asking.rule == "reordering" and chosen:
+        if self.asking.rule in ("laplace", "reordering") and chosen:
             notes.append(Narrow(self.asking.rule))
         self.notes = tuple(notes)
         self.history.add(self.fit, made)

@@ -26,6 +26,7 @@ from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, names_of_judges
 from poe.errors import ComparisonError, NotConvergedError
 from poe.ranks import shared_ranks
+from poe.scatter import james_stein, spread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,14 +102,19 @@ class Together:
         if self.fit is None:
             return [*found, f.NoPanel(self.why)]
         order = np.argsort(-self.fit.scores, kind="stable")[:2]
-        spread = self.fit.covariance
+        spread_of = self.fit.covariance
         gap = float(self.fit.scores[order[0]] - self.fit.scores[order[1]])
         i, j = order.tolist()
-        error = float(np.sqrt(max(spread[i, i] + spread[j, j] - 2.0 * spread[i, j], 1e-12)))
+        error = float(
+            np.sqrt(max(spread_of[i, i] + spread_of[j, j] - 2.0 * spread_of[i, j], 1e-12))
+        )
         best, second = (self.fit.items[k] for k in order)
         equal = tuple(on_top(self.fit))
         case = "best" if len(equal) == 1 else "shared"
-        found.append(f.ByAll(case, equal, best, second, float(ndtr(gap / error))))
+        n = len(self.fit.items)
+        luck = james_stein(*spread(self.fit.scores, spread_of[:n, :n]))  # who leads had some
+        sure = float(ndtr(np.sqrt(luck) * gap / error))
+        found.append(f.ByAll(case, equal, best, second, sure))
         if weak := _weak(self.fit):
             found.append(f.Weak(tuple(weak)))
         return [*found, f.Alike()]
