@@ -41,6 +41,7 @@ def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
     groups = strong_components(comparisons.n_items, edges)
     if groups.max() == 0:
         return
+    comparisons.require_connected()
     outward = groups[edges[:, 0]] != groups[edges[:, 1]]
     top = np.setdiff1d(groups, groups[edges[outward, 0]])[0]
     bottom = np.setdiff1d(groups, groups[edges[outward, 1]])[0]

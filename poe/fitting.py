@@ -238,7 +238,6 @@ def _by_newton(task: Task) -> Fit:
 def _require_finite(task: Task) -> None:
     """Raise an error in the items' names where the scores, or a fitted bias, are not finite."""
     c, expert = task.comparisons, task.expert
-    c.require_connected()
     far: Any = 700.0  # exp() of it is still a number
     if not isinstance(expert, FAMILIES):
         far = np.full(len(c), far)
@@ -246,7 +245,9 @@ def _require_finite(task: Task) -> None:
         # Written so that NaN, from an expert that cannot look so far, passes.
         rises = ~(expert.slope(far, c.p) <= 0)
         falls = ~(expert.slope(-far, c.p) >= 0)
-    if not (rises & falls).all():  # otherwise that all are connected is enough
+    if (rises & falls).all():
+        c.require_connected()
+    else:  # who both won and lost against the rest is linked to it
         x = np.broadcast_to(task.tilt, c.p.shape) if task.bias is None else None
         existence.require_finite(c, rises, falls, x=x, ties=task.ties)
 

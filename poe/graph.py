@@ -221,7 +221,7 @@ def reachable(tail: Array, head: Array, n_items: int, *, back: bool = False) -> 
         paths += paths.T
     paths.reshape(-1)[:: n_items + 1] = 1.0
     for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
-        if back and paths[0].all():  # who is linked with all links all
+        if paths[0].all() and (back or paths[:, 0].all()):  # by way of one, all reach all
             return np.ones(paths.shape, dtype=bool)
         paths = np.minimum(paths @ paths, 1.0)
     return paths > 0

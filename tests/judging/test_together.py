@@ -66,7 +66,7 @@ def test_judges_are_joined_and_the_useless_one_is_named(rankings):
 
 
 def test_who_leads_by_all_had_some_luck(rankings):
-    """As sure as James and Stein's share of the spread allows, not as the bare gap would have it."""
+    """As sure as James and Stein allow, not as the bare gap would have it."""
     (joint,) = together(rankings)
     n, fit = len(joint.fit.items), joint.fit
     centre = np.eye(n) - 1.0 / n

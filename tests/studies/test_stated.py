@@ -53,7 +53,7 @@ def test_the_table_does_not_depend_on_the_number_of_workers(monkeypatch):
 
 
 def test_the_declared_rule_by_hand():
-    """The mean within 3 points, large classes within 5, two errors aside; small ones do not count."""
+    """The mean within 3 points, large classes within 5, two errors aside."""
     columns = ["judge", "design", "class", "stated", "value", "se", "pairs"]
     rows = [
         ("a", "d", "all", 70.0, 67.2, 0.0, 900),
