@@ -93,7 +93,7 @@ def pack(file: Path) -> None:
 def write(file: Path, parts: Sequence[Part], config: dict[str, Any]) -> None:
     """Write parts down; what prompts have in common lies so near that compression finds it."""
     about = {"runs": [one.run for one in parts], "config": config}
-    arrays = {"about": np.array(json.dumps(about, default=str))}
+    arrays: dict[str, Any] = {"about": np.array(json.dumps(about, default=str))}
     for k, part in enumerate(parts):
         arrays[f"{k}-ids"] = np.concatenate([np.array(ids, dtype=np.int32) for ids in part.ids])
         arrays[f"{k}-ends"] = np.cumsum([len(ids) for ids in part.ids])
