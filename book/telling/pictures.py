@@ -378,8 +378,8 @@ def number_line(rows: pd.DataFrame) -> Figure:
             some = part[part["label"] == name].sort_values("value")
             colour, marker, face = KINDS[some["kind"].iloc[0]]
             look: dict[str, Any] = {"fmt": marker, "color": colour, "mfc": face, "alpha": 0.8}
-            at = y + spread(len(some), 0.22)
-            ax.errorbar(some["value"], at, xerr=2.0 * some["se"], ms=3, lw=0.7, **look)
+            rows_at = y + spread(len(some), 0.22)
+            ax.errorbar(some["value"], rows_at, xerr=2.0 * some["se"], ms=3, lw=0.7, **look)
         ax.set_ylim(len(names) - (0.3 if task == "texts" else -0.2), -0.9)
         name_rows(ax, names)
         ax.axvspan(-1, 0, color="#F2F2F2", zorder=0)
