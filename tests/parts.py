@@ -28,6 +28,29 @@ REST: dict[str, tuple[str, ...]] = {
         "test_killed_at_random_moments_nothing_reported_is_lost",
     ),
     "tests/test_workers.py": (),
+    "tests/judging/test_hostile.py": (),
+    "tests/judging/test_reading_anything.py": ("test_standard_input_is_told_by_how_it_begins",),
+    "tests/judging/test_refused.py": ("test_one_poisoned_text_of_thirty_does_not_end_a_run",),
+    # Replies, tables and settings that may hold anything.
+    "tests/judging/test_any_json.py": (),
+    # Coverage, rates and fits over many draws of simulated judges.
+    "tests/judging/test_board.py": (
+        "TestLengthDoesNotPay",
+        "TestReference",
+        "test_a_gate_errs_as_often_as_it_says",
+        "test_against_a_reference_too_length_does_not_pay",
+        "test_votes_one_by_one_are_as_sure_as_their_bootstrap",
+    ),
+    "tests/judging/test_sure.py": ("test_the_leader_is_best_as_often_as_it_says",),
+    "tests/judging/test_trust.py": ("test_the_chance_comes_true_about_as_often_as_it_says",),
+    "tests/reproduction/test_calibrate.py": (),
+    "tests/studies/test_hierarchical.py": ("test_intervals_cover_what_they_say",),
+    "tests/studies/test_hierarchical_texts.py": ("test_intervals_cover_and_errors_fall",),
+    # Targets, verdicts and claims made again, and held against the committed ones.
+    "tests/reproduction/test_claims.py": ("TestCells", "TestFile"),
+    "tests/reproduction/test_golden.py": (),
+    "tests/reproduction/test_reproduction.py": ("TestLarge", "TestRunVariance", "TestTables"),
+    "tests/test_benchmarks.py": (),
     # A book through Sphinx, twice; mypy over two packages without a cache.
     "tests/book/test_build_render.py": (),
     "tests/test_front_doors.py": ("test_a_strict_type_checker_takes_what_a_user_writes",),

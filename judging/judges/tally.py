@@ -28,11 +28,11 @@ class Tally:
         self._counts: dict[Prompt, Floats] = defaultdict(lambda: np.zeros(5))
         self._said: set[tuple[Prompt, str]] = set()
 
-    def add(self, prompt: Prompt, answer: Answer) -> None:
-        """Count one answer."""
+    def add(self, prompt: Prompt, answer: Answer, *, unlisted: bool = False) -> None:
+        """Count one answer; unlisted: whether the server did not show every label."""
         unseen = sum(value == -math.inf for value in answer.log_p)
         neither = unseen == len(answer.log_p)
-        one = unseen > 0 and not neither and not answer.draws
+        one = (unlisted or unseen > 0) and not neither and not answer.draws
         alike = answer.draws > 1 and max(answer.log_p) == 0.0
         self._counts[prompt] += (1, neither, one, answer.mass, alike)
 
@@ -54,10 +54,8 @@ class Tally:
                 self._say(prompt, "alike", text)
             if one and self.top is not None:
                 text = "a label was not among the likeliest tokens that the server showed "
-                text += (
-                    f"({self.top} were asked for) and counts as impossible; ask for more with its "
-                )
-                text += "option top, if the server allows it; where it shows one token only, its "
+                text += f"({self.top} were asked for) and counts as the least likely of them; ask for "
+                text += "more with its option top, if the server allows it; where it shows one token only, its "
                 text += "option draws=20 tells more"
                 self._say(prompt, "one", f"in {one:.0f} {of} {text}")
             if mass < SMALL * answers:

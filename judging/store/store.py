@@ -11,6 +11,7 @@ with `nolock`), give every process its own store and merge them.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
 import warnings
@@ -367,9 +368,11 @@ class Store:
             one.get("model") or one.get("kind", "a judge") for one in (near, specification)
         )
         if theirs != ours:  # another judge was meant, no setting of this one was mistaken
+            name = re.sub(r"[^A-Za-z0-9.-]+", "-", ours)
             raise JudgeError(
-                f"{self.path} holds the answers of another judge, {theirs}; name another store "
-                f"(--store) for {ours}, or name both judges (in Python several=True)"
+                f"{self.path} holds the answers of another judge, {theirs}; name another store for "
+                f"{ours}, such as --store {name}.sqlite, or name both judges (in "
+                "Python several=True)"
             )
         lines = [
             f"\n  {field}: {near.get(field, 'not set')} in the store, "

@@ -1,4 +1,4 @@
-"""One quantity has one value, wherever it is quoted: in pages, chapters, the README and the paper.
+"""One quantity has one value, wherever it is quoted: in pages, chapters and the README.
 
 What is read is what a reader reads, the text of the rendered pages. A quantity is a sentence with
 a gap; it must be found in as many places as are named, or the sentence was reworded and is no
@@ -43,17 +43,7 @@ QUANTITIES = (
     Quantity(
         "comparisons that Holm's correction is for",
         r"correction for all (\d+) comparisons",
-        ("results", "measured-judge", "README", "paper"),
-    ),
-    Quantity(
-        "gain over Bradley-Terry, dialogues",
-        r"12 of a dialogue's 30 (?:calls|comparisons)[^±]*?(\d+\.\d ± \d+\.\d)",
-        ("what-is-new", "paper"),
-    ),
-    Quantity(
-        "gain over Bradley-Terry, articles",
-        r"with 48 of an article's 240[^±]*?(\d+\.\d ± \d+\.\d)",
-        ("what-is-new", "paper"),
+        ("results", "measured-judge", "README"),
     ),
     Quantity(
         "printed gain over counting wins",
@@ -68,25 +58,9 @@ QUANTITIES = (
         ("results", "claims"),
     ),
     Quantity(
-        "predictions of all papers",
-        r"and (\d+) are predictions, of which perfect|Of (\d+) predicted experiments of the four",
-        ("results", "paper"),
-    ),
-    Quantity(
         "numbers foretold that lay inside",
         r"(\d+ of \d+) lay in their (?:95% )?intervals",
         ("what-is-new", "measured-judge"),
-    ),
-    Quantity(
-        "intervals of answers taken together",
-        r"Intervals that know it hold in (\d+ to \d+)%|clustered on the pair cover (\d+ to \d+)%"
-        r"|two answers together hold in (\d+ to \d+)%",
-        ("what-is-new", "paper"),
-    ),
-    Quantity(
-        "intervals of answers taken alone",
-        r"of cases, others in (\d+ to \d+)%|take each answer by itself (\d+ to \d+)%",
-        ("what-is-new", "paper"),
     ),
     Quantity(
         "intervals with a chosen prior",
@@ -123,7 +97,7 @@ def plain(text: str) -> str:
 
 @cache
 def texts() -> dict[str, str]:
-    """What is read: the article of every page but the log of changes, the README and the paper."""
+    """What is read: the article of every page but the log of changes, and the README."""
     found = {}
     for path in sorted(HTML.glob("*.html")):
         article = ARTICLE.search(path.read_text("utf-8"))
@@ -133,7 +107,7 @@ def texts() -> dict[str, str]:
         for unread in soup.select(UNREAD):
             unread.decompose()
         found[path.stem] = plain(soup.get_text(" "))
-    return found | {n: plain((ROOT / f"{n}.md").read_text("utf-8")) for n in ("README", "paper")}
+    return found | {"README": plain((ROOT / "README.md").read_text("utf-8"))}
 
 
 def values(quantity: Quantity, read: dict[str, str]) -> dict[str, list[str]]:

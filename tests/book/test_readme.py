@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from pybtex.database import parse_file
 
 from book.tools import readme
 
@@ -41,25 +40,6 @@ def test_make_targets_exist():
 
 def test_the_state_of_the_claims_is_current():
     assert readme.with_claims(TEXT) == TEXT, "run: python -m book.tools.readme"
-
-
-def test_the_results_in_the_paper_are_current():
-    text = readme.PAPER.read_text("utf-8")
-    assert readme.with_results(text) == text, "run: python -m book.tools.readme"
-    outdated = text.replace("points of Spearman's", "times", 1)
-    assert outdated != text == readme.with_results(outdated)
-    words = len(text.split("# Summary", 1)[1].split())
-    assert 600 < words < 1000, "two pages"
-
-
-def test_the_paper_cites_what_its_bibliography_has():
-    text = readme.PAPER.read_text("utf-8")
-    entries = parse_file(str(ROOT / "paper.bib")).entries
-    book = parse_file(str(ROOT / "book/references.bib")).entries
-    assert set(re.findall(r"@(\w+)", text)) == set(entries)
-    for key in set(entries) & set(book):
-        assert entries[key].fields["title"] == book[key].fields["title"]
-        assert str(entries[key].persons) == str(book[key].persons)
 
 
 def test_an_outdated_claim_would_be_noticed():

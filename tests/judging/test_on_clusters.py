@@ -21,7 +21,6 @@ import numpy as np
 import pytest
 
 from judging.practice.cli import main
-from tests.tiny_models import sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "book" / "clusters.md").read_text("utf-8")
@@ -56,6 +55,8 @@ def answers(store: Path) -> dict[str, np.ndarray]:
 @pytest.fixture
 def essays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Six texts, so thirty questions, and a command `judging` that is this clone's."""
+    from tests.tiny_models import sentences
+
     with (folder / "essays.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["text"], *([text] for text in sentences(6, 4))])
     command = folder / "judging"

@@ -17,7 +17,7 @@ from judging.judges.server.http import check_url, find_key, token_counts
 from judging.judges.server.options import ServerOptions
 from judging.judges.server.replies import counted, label_of, merged, said
 from judging.judges.spending import Spending, SpendingLimitError
-from judging.question import Prompt, Question, Text
+from judging.question import Answer, Prompt, Question, Text
 from judging.store import Store
 from tests.asking import questions
 from tests.helpers import start
@@ -167,6 +167,19 @@ def test_variants_of_a_label_are_added_up():
     assert b == math.log(0.2)  # to the last bit
     assert merged([("C", -0.1)], ("A", "B")) == (-math.inf, -math.inf)
     assert merged([("A", -math.inf), (" A", -9999.0)], ("A",)) == (-9999.0,)
+
+
+def test_a_label_that_is_not_listed_is_not_impossible():
+    """It has at most what the least likely listed token has, and at most what is left."""
+    likely = [("A", math.log(0.9)), ("I", math.log(0.04)), ("The", math.log(0.02))]
+    assert merged(likely, ("A", "B")) == (math.log(0.9), math.log(0.02))
+    a, b = merged([("A", math.log(0.9)), ("I", math.log(0.08))], ("A", "B"))
+    assert (a, math.exp(b)) == (math.log(0.9), pytest.approx(0.02, rel=1e-12))
+    a, b = merged([("A", 0.0)], ("A", "B"))
+    assert 0.999999 < Answer((a, b), 1).p < 1.0
+
+
+def test_rounding_leaves_no_label_above_one():
     assert merged([("A", 1e-9), (" A", -30.0)], ("A",)) == (0.0,)
 
 

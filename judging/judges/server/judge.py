@@ -156,7 +156,9 @@ class ServerJudge(Reader):
                     if answer.refused:
                         yield position, answer
                         continue
-                    self._tally.add(prompt, answer)
+                    shown = {token.strip(SPACES) for token in said}
+                    unlisted = any(label.strip(SPACES) not in shown for label in prompt.labels)
+                    self._tally.add(prompt, answer, unlisted=unlisted)
                     yield position, answer
                     if self._tally.silent(prompt):
                         failures.append(self._no_label(questions[position], said))

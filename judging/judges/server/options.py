@@ -30,7 +30,7 @@ class ServerOptions:
     draws : 0 for log-probabilities; otherwise the number of sampled answers that are counted,
         for servers without log-probabilities.
     top : likeliest tokens asked for; 20 is the most that many servers give. A label that is not
-        among them counts as -inf, which a warning counts.
+        among them counts as probable as it can be where it is not: as the least likely of them.
     temperature : by default 0, or 1 with draws.
     options : more fields for the request, as a dictionary or JSON; None (null) removes one
         (`{"top_logprobs": None}`). A model that thinks before it answers

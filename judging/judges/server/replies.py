@@ -48,12 +48,23 @@ def next_token(choice: Mapping[str, Any]) -> list[Likely] | None:
 
 
 def merged(likely: Iterable[Likely], labels: Sequence[str]) -> tuple[float, ...]:
-    """Log-probability of each label: its variants " A", "A", "▁A" together, -inf if not seen."""
+    """Log-probability of each label: its variants " A", "A", "▁A" together.
+
+    A label that is not listed beside one that is has at most the probability of the least likely
+    token listed, and at most what all of them leave, and counts as that: it was not shown, and is
+    not impossible. All are -inf where no label was seen.
+    """
+    likely = list(likely)
     variants: dict[str, list[float]] = {label.strip(SPACES): [] for label in labels}
     for token, value in likely:
         variants.get(token.strip(SPACES), []).append(value)
     sums = [np.logaddexp.reduce(variants[label.strip(SPACES)]) for label in labels]
-    return tuple(min(0.0, float(one)) for one in sums)
+    if np.isneginf(sums).all() or not np.isneginf(sums).any():
+        return tuple(min(0.0, float(one)) for one in sums)
+    left = 1.0 - math.fsum(math.exp(value) for _, value in likely)
+    most = min(value for _, value in likely if value > -math.inf)
+    most = min(most, math.log(max(left, np.finfo(float).eps)))
+    return tuple(most if np.isneginf(one) else min(0.0, float(one)) for one in sums)
 
 
 def refusal(choice: Mapping[str, Any]) -> str:

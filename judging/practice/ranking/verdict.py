@@ -160,7 +160,8 @@ def _odds(
         cost = takes(int(count)) if takes is not None and np.isfinite(count) else None
         case = case if np.isfinite(count) else "endless"
         odds.append(f.Odds(case, count, _chance(fit, level, count), cost))
-    return odds
+    # A few more may shake a tie as well as settle it; nobody is told that fewer settle more.
+    return odds[1:] if len(odds) > 1 and odds[0].chance >= odds[1].chance else odds
 
 
 def leaders(fit: Fit, level: float) -> list[Any]:
