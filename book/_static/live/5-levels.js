@@ -37,7 +37,7 @@
         row.forEach((v, k) =>
           draw(svg, "text", { x: x(v), y: y(HUMAN[c][k]) + 4, class: `live-label live-${c}`, "text-anchor": "middle" }, SYSTEMS[k]));
       });
-      const dial = scale([-1, 1], [120, 300]);
+      const dial = scale([-1, 1], [136, 300]);
       Object.entries(levels).forEach(([name, value], k) => {
         const height = 208 + 24 * k;
         draw(svg, "text", { x: 14, y: height + 4, class: "live-label" }, `${name} level`);
