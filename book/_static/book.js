@@ -100,6 +100,10 @@
   };
 
   window.addEventListener("load", async () => {
+    let moved = false; // by the reader
+    for (const by of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+      window.addEventListener(by, () => { moved = true; }, { once: true, passive: true });
+    }
     // Names such as Mistral-7B stay in one line; longer headings may break.
     for (const head of document.querySelectorAll("article table.dataframe tbody th")) {
       head.classList.toggle("jc-short", head.textContent.trim().length < 15);
@@ -130,5 +134,8 @@
       watch.observe(formula);
     }
     window.addEventListener("resize", () => formulas.forEach(fit));
+    // Formulas that were fitted moved what stands below them: once more to where the address says.
+    const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (place && !moved) requestAnimationFrame(() => place.scrollIntoView());
   });
 })();

@@ -31,16 +31,16 @@ class Line(NamedTuple):
 
 LINES = {
     ("SmolLM2", "topicalchat"): Line(
-        Look(plots.ITEMS[1], "^"),
+        Look(plots.ITEMS[2], "^"),
         {"margin": (0, -8, 15, "right"), "cancellation": (2, 0, 14, "left")},
     ),
     ("Qwen2.5", "topicalchat"): Line(
         Look(plots.ITEMS[0], "o"),
-        {"margin": (1, 8, 4, "left"), "cancellation": (2, 0, -15, "left")},
+        {"margin": (1, 8, 4, "left"), "cancellation": (2, 0, -22, "left")},
     ),
     ("Qwen2.5", "summeval"): Line(
-        Look(plots.ITEMS[2], "s", DASHED, filled=False),
-        {"margin": (0, -3, -32, "left"), "cancellation": (4, 0, 12, "left")},
+        Look(plots.ITEMS[1], "s", DASHED, filled=False),
+        {"margin": (0, -3, -32, "left"), "cancellation": (4, 0, 18, "left")},
     ),
 }
 

@@ -75,7 +75,7 @@ QUANTITIES = (
     ),
     Quantity(
         "calls that choosing pairs saves",
-        r"next pair cleverly saves (\d+)%|on average, the paper's (\d+)%"
+        r"next pair cleverly(?:, by the paper's rule,)? saves (\d+)%|on average, the paper's (\d+)%"
         r"|by the answers so far saves (\d+)%",
         ("what-is-new", "where-the-field-went"),
     ),

@@ -23,7 +23,7 @@
         dataset: spearman(predicted.flat(), HUMAN.flat()),
         system: spearman(bySystem(predicted), bySystem(HUMAN)),
       };
-      const x = scale([-2, 18], [26, 342]);
+      const x = scale([-8, 24], [26, 330]);
       const y = scale([0, 13], [166, 24]);
       draw(svg, "line", { x1: 22, x2: 346, y1: 172, y2: 172, class: "live-rule" });
       draw(svg, "line", { x1: 14, x2: 14, y1: 8, y2: 166, class: "live-rule" });
