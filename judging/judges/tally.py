@@ -54,9 +54,9 @@ class Tally:
                 self._say(prompt, "alike", text)
             if one and self.top is not None:
                 text = "a label was not among the likeliest tokens that the server showed "
-                text += f"({self.top} were asked for) and counts as the least likely of them; ask for "
-                text += "more with its option top, if the server allows it; where it shows one token only, its "
-                text += "option draws=20 tells more"
+                text += f"({self.top} were asked for) and counts as the least likely of them; "
+                text += "ask for more with its option top, if the server allows it; where it "
+                text += "shows one token only, its option draws=20 tells more"
                 self._say(prompt, "one", f"in {one:.0f} {of} {text}")
             if mass < SMALL * answers:
                 text = f"({', '.join(map(repr, prompt.labels))} after {prompt.prefix!r} in prompt "
