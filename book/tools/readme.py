@@ -24,17 +24,15 @@ BEGIN, END = "<!-- claims: written by book/tools/readme.py -->", "<!-- end of cl
 @cache
 def claims_block() -> str:
     """The Markdown between the markers."""
-    card = verdicts.scorecard("poe_v2")
-    tally = verdicts.summary(card)
-    differs = int((card["verdict"] == "differs").sum())
-    unknown = int((card["cause"] == verdicts.UNKNOWN).sum())
+    rows = verdicts.predictions(verdicts.unique(verdicts.scorecard()))
+    agree, differ = ((rows["verdict"] == word).sum() for word in ("agrees", "differs"))
+    unknown = (rows["cause"] == verdicts.UNKNOWN).sum()
     lines = [
         f"*Measured*, with real models, none of the paper's: {crossing()}",
         "",
         f"*Simulated*, by *twins* of the papers' judges, calibrated on a few printed numbers: of "
-        f"{tally['predicted']} predicted experiments {tally['agree']} agree within the declared "
-        f"tolerance, and {differs} of the {tally['tested']} numbers tested (of {tally['cells']}) "
-        f"differ, {unknown} of them with *cause unknown*. {guess()}",
+        f"{len(rows)} predicted experiments of four papers {agree} agree within the declared "
+        f"tolerance and {differ} differ, {unknown} of them with *cause unknown*. {guess()}",
     ]
     return "\n".join(lines)
 

@@ -58,6 +58,11 @@ QUANTITIES = (
         ("results", "claims"),
     ),
     Quantity(
+        "predictions of the papers' numbers that fail",
+        r"and (\d+) differ, \d+ of them|Of the (\d+) that differ",
+        ("results", "README"),
+    ),
+    Quantity(
         "numbers foretold that lay inside",
         r"(\d+ of \d+) lay in their (?:95% )?intervals",
         ("what-is-new", "measured-judge"),
