@@ -54,6 +54,7 @@ WITHOUT_SERVER = (
 BUTTON = """
 <div class="jc-run d-print-none" data-page="{name}" hidden>
 <button type="button" class="btn btn-sm btn-outline-primary"
+title="Python and its libraries, in this browser: {seconds} Nothing is installed."
 style="color: var(--pst-color-primary); border-color: currentColor; background: none">
 Run this page here</button>
 <span role="status">{offer}</span></div>
@@ -174,21 +175,21 @@ def offer(html: Path) -> tuple[str, str]:
     if not named:
         base = CDN.format(version=VERSION)
         host = base.split("/")[2]
-        said = f"Loads Python and its libraries (about 50 MB, once) from {host}. {SECONDS}"
-        return base, f"{said} Nothing is installed, and nothing that you write is sent."
+        return base, f"loads 50 MB, once, from {host}; nothing that you write is sent"
     folder = html / "_static/pyodide"
     folder.mkdir(parents=True, exist_ok=True)
     files = vendored(Path(named))
     for file in files:
         shutil.copy(file, folder)
     size = sum(file.stat().st_size for file in files) / 1e6
-    said = f"Loads Python and its libraries (up to {size:.0f} MB, once) from this site. {SECONDS}"
-    return "../pyodide/", f"{said} Nothing is installed, and nothing is sent."
+    return "../pyodide/", f"loads up to {size:.0f} MB, once, from this site; nothing is sent"
 
 
 def with_button(text: str, *, name: str, said: str) -> str:
     """A rendered page with the button below its title."""
-    button = BUTTON.format(name=name, offer=said, server=json.dumps(WITHOUT_SERVER))
+    button = BUTTON.format(
+        name=name, offer=said, seconds=SECONDS, server=json.dumps(WITHOUT_SERVER)
+    )
     return TITLE.sub(lambda match: match[0] + button, text, count=1)
 
 
