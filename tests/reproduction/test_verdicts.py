@@ -133,7 +133,7 @@ class TestCauses:
     def test_every_deviation_has_one_or_says_that_it_has_none(self, card):
         for what, verdict in (("cause", "differs"), ("reason", "not tested")):
             assert ((card[what] != "") == (card["verdict"] == verdict)).all()
-            texts = {entry["text"] for entry in verdicts.known(what)}
+            texts = {entry["text"] for entry in verdicts.explanations(what)}
             assert texts <= set(card[what]), "every entry is needed"
 
     def test_every_difference_that_a_cause_explains_is_at_least_halved(self, card):
