@@ -154,7 +154,9 @@ class TestCauses:
         cells = pd.DataFrame({"id": ids, "table": "table5", "difference": [-1.0, 2.0]})
         cells = cells.assign(tolerance=0.5, labels="real", verdict="differs", number=1.0)
         entry = {"cells": "poe_v2", "text": "t", "diagnosis": "d", **how}
-        monkeypatch.setattr(verdicts, "known", lambda what: (entry,) if what == "cause" else ())
+        monkeypatch.setattr(
+            verdicts, "explanations", lambda what: (entry,) if what == "cause" else ()
+        )
         stored = pd.DataFrame({"id": ids, "variant": "v", **columns})
         monkeypatch.setattr(verdicts, "read", lambda name: stored)
         found = verdicts.explain(cells)["cause"].replace(verdicts.UNKNOWN, "")
