@@ -149,7 +149,7 @@ def needed(counted: Work, reader: Any, asked: Sequence[Any]) -> float:
         tokens, looks = tree.size(forest), tree.pairs(forest)
     else:
         tokens = sum(map(len, sequences))
-        whole = reader.known.encoder_decoder  # an encoder looks both ways
+        whole = reader.checkpoint.encoder_decoder  # an encoder looks both ways
         looks = sum(n * n if whole else n * (n + 1) // 2 for n in map(len, sequences))
     starts = sum(len(one.target.start) for one in ready)
     return counted.flops(tokens=tokens, pairs=looks, starts=starts, answers=len(asked))

@@ -46,7 +46,8 @@ def write(path: Path, content: str | bytes) -> None:
             return
         if path.is_symlink():
             path = path.resolve()
-        part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")  # nobody's yet
+        # A name that no other process uses.
+        part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
         try:
             part.touch()
             part.write_bytes(data)

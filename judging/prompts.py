@@ -75,7 +75,7 @@ def load(
 def listing(dataset: str, attribute: str, template: str | None = None) -> Listing:
     """A prompt with its source and status; arguments and errors as for `load`."""
     there = templates(dataset, attribute)
-    template = _known(f"template for {dataset}/{attribute}", template or there[0], there, own="")
+    template = _one_of(f"template for {dataset}/{attribute}", template or there[0], there, own="")
     row, words = _file(dataset)["templates"][template], _file(dataset)["attributes"][attribute]
     name = f"{dataset}/{attribute}" + ("" if template == DEFAULT else f"/{template}")
     text = re.sub(r"<(\w+)>", lambda slot: words[slot[1]], row["text"])
@@ -99,12 +99,12 @@ def datasets() -> tuple[str, ...]:
 
 def attributes(dataset: str) -> tuple[str, ...]:
     """Attributes of a dataset that have prompts."""
-    return tuple(_file(_known("dataset with prompts", dataset, datasets()))["attributes"])
+    return tuple(_file(_one_of("dataset with prompts", dataset, datasets()))["attributes"])
 
 
 def templates(dataset: str, attribute: str) -> tuple[str, ...]:
     """Templates there are for an attribute, the one that `load` takes by itself first."""
-    _known(f"attribute of {dataset}", attribute, attributes(dataset))
+    _one_of(f"attribute of {dataset}", attribute, attributes(dataset))
     rows = _file(dataset)["templates"]
     there = (t for t, row in rows.items() if attribute in row.get("only", [attribute]))
     return tuple(sorted(there, key=lambda t: t != DEFAULT))
@@ -275,7 +275,7 @@ def _file(dataset: str) -> dict[str, Any]:
         return tomllib.load(stream)
 
 
-def _known(what: str, name: str, there: Iterable[str], own: str = OWN) -> str:
+def _one_of(what: str, name: str, there: Iterable[str], own: str = OWN) -> str:
     there = tuple(there)
     if name in there:
         return name

@@ -214,7 +214,7 @@ class Answer:
 
     @classmethod
     def refusal(cls, prompt: Prompt, why: str, **counts: float) -> Answer:
-        """That a judge does not answer a question, and never will; counts : as in `Answer`."""
+        """The answer to a question that the judge will never answer; counts : as in `Answer`."""
         none = (float("-inf"),) * len(prompt.labels)
         return cls(none, refused=quoted(why, REASON) or "no reason given", **counts)  # type: ignore[arg-type]
 

@@ -137,7 +137,7 @@ def solve(
             break
         stiffness = weight * np.maximum(expert.curvature(d, p), STIFFEST * stiffest)
         unit = scale
-        if graph.has_strain:  # whom little holds now moves far by little, so to be solved finer
+        if graph.has_strain:  # weakly held items move far on a small residual: solve more finely
             unit = np.clip(graph.degrees(stiffness) / stiffest, ROUNDING * degree, scale)
         # A quadratic energy is solved in one step, which must then be exact.
         largest = float(gradient.max() if batch else gradient)

@@ -22,7 +22,7 @@ from poe.comparisons import Comparisons
 from poe.stack import Problem, Stack, by_item, laplacian, pseudo_inverse
 
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
-LEAST = 1e-3  # a judge that is a Bradley-Terry model to the last digit still rounds
+MIN_SCATTER = 1e-3  # the smallest size: a judge that is exactly Bradley-Terry still rounds
 LOOSE = 10.0  # of the median variance of a score
 MISS = 0.1  # all answers together miss by this at least: of a coin flip's error, or in logits
 
@@ -153,12 +153,12 @@ def estimate(
         return None
     left = min((remainder(answers, power) for power in powers), key=lambda one: one.unlikely)
     own, shared = left.squares / left.freedom, 0.0
-    least = max(MISS * (1.0 if left.power else toss) / np.sqrt(left.freedom), LEAST)
+    least = max(MISS * (1.0 if left.power else toss) / np.sqrt(left.freedom), MIN_SCATTER)
     if couples:
         alone, common = np.linalg.solve(*moments(answers, left))
         own = max(float(alone + common), least**2)
         # Further below the mean of a pair's answers would have a negative variance.
-        lowest = -(1.0 - LEAST) / max(float(repeats.max()) - 1.0, 1.0)
+        lowest = -(1.0 - MIN_SCATTER) / max(float(repeats.max()) - 1.0, 1.0)
         shared = float(np.clip(common / own, lowest, 1.0))
     size = max(float(np.sqrt(own)), least) if size is None else size
     return Scatter(left.power, size, shared, freedom)
@@ -196,7 +196,7 @@ def remainder(answers: Answers, power: int) -> Left:
     squares, freedom = float(weight @ z**2), float(weight.sum()) - n + 1 - tilted
     free = slice(1, n + tilted)
     unlikely = (
-        freedom * np.log(max(squares / freedom, LEAST**2))
+        freedom * np.log(max(squares / freedom, MIN_SCATTER**2))
         + power * float(weight @ np.log(slope))
         + float(np.linalg.slogdet(uu[free, free])[1])
     )

@@ -74,7 +74,7 @@ def kept(name: str, model: Model = SMOLLM2) -> pd.DataFrame:
 
 
 def digest(model: Model = SMOLLM2) -> str:
-    """Of all answers of a model that are kept, and of what they took."""
+    """Checksum of all stored answers of a model, and of what they took."""
     checksum = hashlib.sha256()
     if (folder(model) / "measured.json").exists():
         checksum.update(json.dumps(about(model)["runs"], sort_keys=True).encode())

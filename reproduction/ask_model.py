@@ -244,7 +244,7 @@ def keep_apart(store: Path, runs: Sequence[Run], *, machines: Sequence[Mapping[s
 
 
 def places(table: pd.DataFrame) -> set[Place]:
-    """Of the rows of a table that is kept."""
+    """The places (`PLACES`) that the rows of a stored table answer for."""
     return set(table[PLACES].itertuples(index=False, name=None))
 
 

@@ -87,7 +87,7 @@ def pack(file: Path) -> None:
         labels = np.array([one.target.labels for one in ready], dtype=np.intp)
         parts.append(Part(run, [one.ids for one in ready], labels))
         print(run, len(some), flush=True)
-    write(file, parts, writer.known.config.to_dict())
+    write(file, parts, writer.checkpoint.config.to_dict())
 
 
 def write(file: Path, parts: Sequence[Part], config: dict[str, Any]) -> None:

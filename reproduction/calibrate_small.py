@@ -13,7 +13,8 @@ decision. So, given `shared`, the parameters of SummEval's and TopicalChat's twi
    have none;
 3. what soft Bradley-Terry gains over the average probability in Pearson's correlation, all
    calls made, fixes the judge's sharpness: one for all attributes and all datasets, since the
-   scale of its logits belongs to a model. Below `LEAST` the gain is too small to be printed;
+   scale of its logits belongs to a model. Below `MIN_SHARPNESS` the gain is too small to be
+   printed;
 4. the full-set correlation of the average probability in the other paper, whose prompts differ,
    moves the rho of all attributes by one factor.
 
@@ -26,8 +27,8 @@ average, the average probability from 48 calls that is printed in SHARED_ON, dec
 Mistral-7B has no printed accuracies. All its attributes share the level of step 4, and the
 win-ratio from a fifth of the calls fixes one noise for them: the least there is, none, for what is
 printed is no less than such a judge attains. So its noise is on a bound, which says little: some
-noise would cost less than the win-ratio's own luck. The other bound is `LEAST`. A parameter on a
-bound has no standard error, and the file names it in `at_bound`.
+noise would cost less than the win-ratio's own luck. The other bound is `MIN_SHARPNESS`. A parameter
+on a bound has no standard error, and the file names it in `at_bound`.
 
 All random numbers stay the same from call to call, so that every result is smooth in the
 parameters and equations can be solved; each taste is used with its mirror image, which cancels
@@ -58,7 +59,7 @@ from reproduction.twins import ATTRIBUTES, JUDGES, labels, quality_scores
 TASTES = 50  # simulated tastes, each with its mirror image
 PAIR_DRAWS = 4  # sets of pairs a taste
 SEED = 20240501
-LEAST, MOST = 0.25, 16.0  # bounds of the sharpness
+MIN_SHARPNESS, MAX_SHARPNESS = 0.25, 16.0  # bounds of the sharpness
 ROUNDING = 0.1 / 100.0 / np.sqrt(12.0)  # of a correlation or accuracy printed to a tenth
 ALL_CALLS = {"summeval": "table5/{}/K240", "topicalchat": "table7/{}/K30"}
 FEW_PAIRS = {"summeval": ("table5/{}/K48", 24), "topicalchat": ("table7/{}/K18", 9)}
@@ -89,7 +90,7 @@ class Fitted:
     @property
     def at_bound(self) -> tuple[str, ...]:
         """Parameters that the printed numbers would have beyond their bounds."""
-        sharp = self.sharpness in (LEAST, MOST)
+        sharp = self.sharpness in (MIN_SHARPNESS, MAX_SHARPNESS)
         return tuple(n for n, at in (("noise", self.noise == 0.0), ("sharpness", sharp)) if at)
 
 
@@ -286,7 +287,7 @@ def shared_errors(*, tastes: int = TASTES, judges: int = 10) -> Shared:
 
 
 def _excess_se(left: Floats) -> float:
-    """Of the mean over judges: one judge's taste, rounding, and our own sets of pairs."""
+    """Standard error of the mean over judges: one's taste, rounding, our own sets of pairs."""
     # Two sets of pairs of one taste have nothing but the taste in common.
     tastes = [np.cov(one.T)[np.triu_indices(one.shape[-1], 1)].mean() for one in left]
     own = left.mean(axis=(0, 2)).var(ddof=1) / left.shape[1]
@@ -428,7 +429,7 @@ def sharpness_for(
     The gain falls again where every answer is certain and noisy, so the first crossing is
     taken, the least sharp judge that gains so much; and where the largest gain
     falls short of the printed one, the sharpness of the largest gain. That has no error, nor has
-    `LEAST`, where it suffices.
+    `MIN_SHARPNESS`, where it suffices.
     """
 
     def gains(sharpness: float) -> Floats:
@@ -436,14 +437,14 @@ def sharpness_for(
         each = [bench.soft_gain(sharp[n], judges=judges) for n, bench in benches.items()]
         return np.asarray(np.mean(each, axis=0))
 
-    grid, gained = np.geomspace(LEAST, MOST, 13), list[float]()
+    grid, gained = np.geomspace(MIN_SHARPNESS, MAX_SHARPNESS, 13), list[float]()
     while len(gained) < len(grid) and (not gained or gained[-1] < wanted):
         gained.append(float(gains(grid[len(gained)]).mean()))
     at = len(gained) - 1
     if gained[at] < wanted:
         return float(grid[np.argmax(gained)]), None
     if at == 0:
-        return LEAST, None
+        return MIN_SHARPNESS, None
     # The gain is nearly linear in the logarithm over one step.
     share = (wanted - gained[at - 1]) / (gained[at] - gained[at - 1])
     crossing = float(grid[at - 1] * (grid[at] / grid[at - 1]) ** share)

@@ -5,7 +5,7 @@ make it smooth and its minimum unique. Each residual r = d - f_mu becomes the di
 positive parts, over - under, and the pull z of each expert, which is -1/b or 1/b, becomes a
 number between them, such that
 
-    over (1/b - z) = under (1/b + z) = t,    and LEAST / 2 (r/b)^2 is added to the energy.
+    over (1/b - z) = under (1/b + z) = t,  and QUADRATIC_WEIGHT / 2 (r/b)^2 is added to the energy.
 
 As t falls to zero the solution runs along a smooth path to an optimum, and Newton's method
 follows it in a dozen or two steps, each a weighted least-squares problem (a primal-dual
@@ -31,7 +31,7 @@ from poe.stack import Problem, Stack, in_blocks
 
 __all__ = ["solve"]
 
-LEAST = 1e-6  # the quadratic term, relative to the absolute one at a typical residual
+QUADRATIC_WEIGHT = 1e-6  # the quadratic term, relative to the absolute one at a typical residual
 TOLERANCE = 1e-14  # t at the end of the path, relative to a typical residual
 FEW_GOING = 0.7  # the share of problems still on their way below which the others are left
 
@@ -75,7 +75,7 @@ def _solve(
     # Where least squares leaves nothing there is nothing to improve, nor a scale.
     active = np.flatnonzero(scale > 1e-14 * (1.0 + np.abs(target).max(axis=0)))
     if active.size:
-        square = LEAST * cost * (b.min(axis=0) / b)
+        square = QUADRATIC_WEIGHT * cost * (b.min(axis=0) / b)
         unit = np.where(scale > 0.0, scale, 1.0)
         path = _Path.start(graph, scores, unit, target, cost, square).take(active)
         for step in range(max_steps + 1):

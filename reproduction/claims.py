@@ -29,7 +29,7 @@ from judging.machine import data_dir
 from reproduction.answers import SMOLLM2
 from reproduction.published import NAMES, TEXTS, load
 from reproduction.results import read, stored
-from reproduction.settings import SURE
+from reproduction.settings import SIGNIFICANT
 from reproduction.targets import find
 from reproduction.twins import ATTRIBUTES
 from reproduction.verdicts import PREFIXES
@@ -121,12 +121,12 @@ class Claim:
     def margin(self, number: Number, evidence: str = "published") -> float:
         """Compute the distance to the nearest limit, in units of what could turn the answer.
 
-        The unit is `SURE` errors or one printed digit, whichever is more; infinite where neither
-        is known. Negative: outside the limits.
+        The unit is `SIGNIFICANT` errors or one printed digit, whichever is more; infinite where
+        neither is known. Negative: outside the limits.
         """
         limits = np.array(list(self.limits(evidence).values()))
         value = round(number.value, 6)
-        near = max(SURE * float(np.nan_to_num(number.error)), DIGITS.get(self.unit, 0.0))
+        near = max(SIGNIFICANT * float(np.nan_to_num(number.error)), DIGITS.get(self.unit, 0.0))
         side = 1.0 if limits[0] <= value <= limits[1] else -1.0
         return side * float(np.abs(value - limits).min()) / near if near else side * np.inf
 

@@ -188,7 +188,7 @@ def experts(s: Settings) -> pd.DataFrame:
 
 
 def _recorded(table: pd.DataFrame, columns: str, panel: str, s: Settings) -> pd.DataFrame:
-    """So many pairs are all there are: the standard error is that of a share."""
+    """Rows of a result; the recorded pairs are all there are, so errors are those of shares."""
     share = (table["value"] / 100).clip(0.0, 1.0)
     se = 100 * np.sqrt(share * (1 - share) / table["k"])
     if "quantity" in table:  # correlations of skills are no shares

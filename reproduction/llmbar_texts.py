@@ -28,7 +28,7 @@ def load(name: str) -> Dataset:
 
 
 def sets() -> list[str]:
-    """Of each context, the set that it is from: "Natural", "Adversarial-Manual" and so on."""
+    """The set that each context is from: "Natural", "Adversarial-Manual" and so on."""
     return [str(name) for name in table("llmbar.csv.gz")["set"]]
 
 

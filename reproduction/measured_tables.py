@@ -135,7 +135,7 @@ def group(dataset: str, template: str = "poe", which: str = "smollm2") -> list[A
 
 
 def model_of(settings: Settings) -> str:
-    """Whose answers a target is about: its option `model` in data/targets.toml."""
+    """The model whose answers a target is about: its option `model` in data/targets.toml."""
     return str(settings.target.options.get("model", "smollm2"))
 
 
@@ -453,7 +453,7 @@ def calibration(settings: Settings) -> pd.DataFrame:
 
 
 def _bins(asked: Sequence[Asked]) -> Iterator[dict[str, object]]:
-    """Of one attribute, or "all" together; calls about one context stand or fall together."""
+    """Yield the bins of one attribute, or of all together; se : calls of one context together."""
     i, j = np.nonzero(~np.eye(asked[0].gold.shape[1], dtype=bool))
     gaps = [np.sign(one.gold[:, i] - one.gold[:, j]) for one in asked]
     context = np.concatenate([np.repeat(one.contexts, len(i)) for one in asked])

@@ -32,7 +32,7 @@ from reproduction.measured_tables import (
     model_of,
     rows_of,
 )
-from reproduction.settings import SURE, Calls, Settings
+from reproduction.settings import SIGNIFICANT, Calls, Settings
 from reproduction.small import METHODS, answers, correlations, few_and_all
 
 SOFT = ("PoE-BT", "PoE-g")
@@ -173,8 +173,8 @@ def _judged(rows: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 def verdict(inside: float, se: float, whole: float, whole_se: float) -> str:
     """From how far inside its limits a number is (outside: below zero), and what all calls say."""
-    if whole <= SURE * whole_se:
+    if whole <= SIGNIFICANT * whole_se:
         return "no information"
-    if abs(inside) <= SURE * se:
+    if abs(inside) <= SIGNIFICANT * se:
         return "borderline"
     return "holds" if inside > 0 else "does not hold"

@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 @cache
 def digest(root: Path = ROOT) -> str:
-    """Of all that numbers can depend on: code (`CODE`), and the data that it reads.
+    """Checksum of all that numbers can depend on: code (`CODE`), and the data that it reads.
 
     Comments, docstrings and layout of the code do not count, nor what is in `APART`.
     """

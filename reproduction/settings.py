@@ -18,7 +18,7 @@ from poe.arrays import Floats
 from reproduction.targets import Target
 from reproduction.twins import labels
 
-SURE = 2.0  # standard errors beyond which a difference counts
+SIGNIFICANT = 2.0  # standard errors beyond which a difference counts
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from poe.arrays import Floats
-from reproduction.settings import SURE
+from reproduction.settings import SIGNIFICANT
 
 LEVEL = 0.05  # of all tests of a table together
 CLEAR, LIKELY, CHANCE = "clear", "likely", "could be chance"
@@ -51,6 +51,6 @@ def words(table: pd.DataFrame) -> pd.Series:
     rows is below `LEVEL`. likely : beyond two standard errors, and not clear.
     """
     p = holm(paired_p(*(table[name].to_numpy() for name in ("value", "se", "contexts"))))
-    beyond = (table["value"].abs() > SURE * table["se"]).to_numpy()
+    beyond = (table["value"].abs() > SIGNIFICANT * table["se"]).to_numpy()
     said = np.select([p < LEVEL, beyond], [CLEAR, LIKELY], CHANCE)
     return pd.Series(said, index=table.index, name="said")

@@ -108,7 +108,7 @@ FULL = Size(most=34_297, subset=5000, epochs=15, batch=64)  # the paper's; about
 
 
 def size(settings: Settings) -> Size:
-    """Of `QUICK` and `FULL` the one asked for."""
+    """The size that is asked for, `QUICK` or `FULL`."""
     return FULL if settings.full else QUICK
 
 

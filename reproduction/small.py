@@ -162,7 +162,7 @@ def per_context(scores: Floats, gold: Floats, kind: str = "spearman") -> Floats:
 def correlations(
     stack: Stack, gold: Floats, methods: Mapping[str, Method], kinds: Iterable[str] = ("spearman",)
 ) -> Correlations:
-    """Of every method's scores in each context, (draws, C) by (method, kind)."""
+    """Correlate every method's scores with `gold`: each context's, (draws, C) by (method, kind)."""
     stack, by_method = stack.flattened(), {}
     for name, score in methods.items():
         scores = score(stack).reshape(-1, *gold.shape)

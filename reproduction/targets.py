@@ -45,7 +45,7 @@ class Target:
 
     @property
     def kind(self) -> str:
-        """Of run: its module, or "studies"."""
+        """What `run` begins with: its module, or "studies"."""
         return self.run.partition(".")[0]
 
     @property

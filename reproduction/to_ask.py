@@ -30,7 +30,7 @@ PLANTED = ("explanation", "cheerfulness")  # the second is a control
 class Run:
     """Questions asked with one template: every text, or every pair in both orders, of contexts.
 
-    contexts : the first so many in the model's order, all by default. calls : of each context,
+    contexts : how many, the first in the model's order, all by default. calls : of each context,
     both orders of each pair, where all would be too many; they link all texts from 2(N-1) on.
     quarters : whether these are asked, and kept, a quarter at a time (`reproduction.quarters`).
     by_first : whether they are kept of a text shown first, all or none.
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Of its file in data/measured."""
+        """Name of its file in data/measured."""
         return f"{self.dataset}-{self.template}"
 
     def prompts(self) -> dict[str, str]:
@@ -92,7 +92,7 @@ class Run:
         return quarters(self.design(data, c)[::2])
 
     def prompt(self, attribute: str) -> Prompt:
-        """Of one attribute, in its form for decoder-only models."""
+        """The prompt of one attribute, in its form for decoder-only models."""
         return prompts.load(self.dataset, attribute, self.template, decoder_only=True)
 
 

@@ -183,7 +183,7 @@ def effects(card: pd.DataFrame) -> pd.DataFrame:
 
     before : as they are; after : what the cause leaves of them, where its diagnosis says so.
     """
-    shown = {e["text"]: e.get("diagnosis", e.get("declared", "")) for e in known("cause")}
+    shown = {e["text"]: e.get("diagnosis", e.get("declared", "")) for e in explanations("cause")}
     cells = in_points(card[card["cause"] != ""])
     sizes = cells[["difference", "left"]].abs().groupby(cells["cause"])
     table = sizes.mean().set_axis(["before", "after"], axis=1).reset_index()
@@ -193,7 +193,7 @@ def effects(card: pd.DataFrame) -> pd.DataFrame:
 
 
 @cache
-def known(what: str) -> tuple[dict[str, Any], ...]:
+def explanations(what: str) -> tuple[dict[str, Any], ...]:
     """The entries "cause" or "reason" of data/causes.toml, in order."""
     return tuple(tomllib.loads((data_dir() / "causes.toml").read_text())[what])
 
@@ -207,7 +207,7 @@ def explain(card: pd.DataFrame) -> pd.DataFrame:
     deviation is added. left : what the cause leaves of the difference.
     """
     cause, left = pd.Series(UNKNOWN, index=card.index), pd.Series(np.nan, index=card.index)
-    for entry in reversed(known("cause")):  # the first that fits counts
+    for entry in reversed(explanations("cause")):  # the first that fits counts
         fits, rest = _named(card, entry), pd.Series(np.nan, index=card.index)
         if "variant" in entry:
             rest = card["difference"] + diagnosed(card, entry["diagnosis"], entry["variant"])
@@ -217,7 +217,7 @@ def explain(card: pd.DataFrame) -> pd.DataFrame:
             fits &= card["difference"].abs() <= np.hypot(card["tolerance"], NOISE_FACTOR * sd)
         cause, left = cause.mask(fits, entry["text"]), left.mask(fits, rest)
     reason = pd.Series("no twin of this judge", index=card.index)
-    for entry in reversed(known("reason")):
+    for entry in reversed(explanations("reason")):
         reason = reason.mask(_named(card, entry), entry["text"])
     reason = reason.mask(card["labels"].notna() & (card["labels"] != "real"), OTHER_INPUTS)
     reason = reason.mask(card["number"].isna(), UNREADABLE)

@@ -206,7 +206,7 @@ def promises(estimate: Fit, truth: Floats) -> tuple[float, float, float, float]:
 
 
 def _confirmed(case: Case, seed: int) -> list[dict[str, Any]]:
-    """That the three on top are better than the next three: by all answers, and by fresh ones.
+    """Test that the three on top beat the next three: by all answers, and by fresh ones.
 
     Of a judge that tosses. One that repeats itself has answered about most of these pairs already.
     """

@@ -348,7 +348,7 @@ CONFIDENCE: dict[str, Callable[[Stack, int], Posterior]] = {
 
 
 def confidence(posterior: Posterior, truth: Floats) -> tuple[Floats, Floats]:
-    """Of all pairs, the mean probability of the order found, and how often it is the true one.
+    """Mean probability of the order found, and how often it is the true one, over all pairs.
 
     Both (B,); pairs that are equal in truth are left out, equal scores are right half of the time.
     """

@@ -16,7 +16,7 @@ with the c of `poe.choose.orders.on_prompts`. The pilot is that of
 Declared before it was run (data/targets.toml), with the limits of `studies.orders`: falsified
 where measured over predicted is outside `WITHIN`, or the pilot's regret above `MOST_REGRET`. A
 trial with a fifth of the draws led to a pilot whose size counts degrees of freedom, and to leaving
-out what asks for more than `MOST` of the pairs.
+out what asks for more than `MAX_SHARE_OF_PAIRS` of the pairs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from reproduction.settings import Settings
 from studies.orders import Cell, curves, measured, ratio_of_means, regrets
 
 CALLS = (20, 60)  # a system
-MOST = 0.8  # of all pairs, asked in one order
+MAX_SHARE_OF_PAIRS = 0.8  # of all pairs, asked in one order
 
 
 def table(settings: Settings) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def table(settings: Settings) -> pd.DataFrame:
     units : prompts. measured_se : over draws; that of other prompts would come on top.
     """
     jobs = [(cell, k * cell.p.shape[-1]) for cell in measured() for k in CALLS]
-    rows = [row(cell, k, settings) for cell, k in jobs if k <= MOST * pairs_of(cell)]
+    rows = [row(cell, k, settings) for cell, k in jobs if k <= MAX_SHARE_OF_PAIRS * pairs_of(cell)]
     return pd.DataFrame(rows).assign(draws=settings.draws, seed=settings.seed)
 
 

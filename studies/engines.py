@@ -47,7 +47,7 @@ def _compared(pairs: list[Pair]) -> dict[str, float]:
 
 
 def _shares(name: str) -> Pair:
-    """Of what both answered."""
+    """Each label's share by both engines, where both answered."""
     there = answers.kept(name, PROCESSOR)
     labels = [column for column in there if column.startswith("log_p_")]
     both = answers.kept(name, QWEN).merge(there, on=PLACES, suffixes=("", " there"))

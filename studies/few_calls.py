@@ -62,7 +62,7 @@ def wide_calls() -> Indices:
     return pairs_of(n, WIDE_CALLS, both_orders=True, seed=(0, 0))
 
 
-def said(attribute: str, model: Model) -> pd.Series:
+def story_logits(attribute: str, model: Model) -> pd.Series:
     """Logits of what a model said of HANNA, by who was shown first and second; empty before."""
     table = answers.kept("hanna-poe", model)
     rows = table[table["attribute"] == attribute].set_index(["first", "second"])
@@ -71,7 +71,7 @@ def said(attribute: str, model: Model) -> pd.Series:
 
 def asked(attribute: str, model: Model) -> tuple[Indices, Floats]:
     """Calls (Q, N, 2) of the quarters that were asked, from the first on, and logits (Q, N)."""
-    logits, calls = said(attribute, model), story_calls()
+    logits, calls = story_logits(attribute, model), story_calls()
     there = [all(tuple(one) in logits.index for one in part.tolist()) for part in calls]
     calls = calls[: there.index(False) if False in there else 4]
     values = logits.loc[[tuple(one) for one in calls.reshape(-1, 2).tolist()]]

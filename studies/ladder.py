@@ -92,7 +92,7 @@ def quantities(log_p: Floats, errors: Floats) -> dict[str, float]:
 
 
 def marks(log_p: Floats, compared: Floats) -> dict[str, float]:
-    """Of expected marks (C, N, labels): their Spearman, and comparisons' (C,) minus it."""
+    """Spearman of expected marks (C, N, labels), and comparisons' (C,) minus it."""
     score = expected_score(np.exp(log_p), np.arange(1, log_p.shape[-1] + 1)).scores
     each = spearman(score, np.broadcast_to(-np.arange(score.shape[1]), score.shape))
     return {

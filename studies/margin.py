@@ -83,7 +83,7 @@ from reproduction.measured_tables import (
     group,
     rows_of,
 )
-from reproduction.settings import SURE, Calls, Settings, by_context
+from reproduction.settings import SIGNIFICANT, Calls, Settings, by_context
 from reproduction.significance import LEVEL, holm
 from reproduction.small import METHODS, correlations, per_context, single_answers
 from reproduction.twins import symmetric_stack
@@ -193,7 +193,7 @@ def _found(jobs: Sequence[tuple[Asked, int]], settings: Settings) -> list[Parts]
     return [done[task] for task in tasks]
 
 
-def _told(some: Sequence[Asked], found: Sequence[Found], columns: Sequence[str]) -> list[Any]:
+def _mean_rows(some: Sequence[Asked], found: Sequence[Found], columns: Sequence[str]) -> list[Any]:
     """Rows of the mean over attributes, or of the only one that was asked."""
     rows = list(rows_of(some, found, columns=columns))
     return [row for row in rows if row["attribute"] == "mean"] or rows
@@ -217,7 +217,7 @@ def table(settings: Settings) -> pd.DataFrame:
         for k in (asked := counts(some[0])):
             found = _found([(one, k) for one in some], settings)
             share = {"k": k, "share": 100.0 * k / asked[-1]}
-            rows += [row | share | about for row in _told(some, found, ("method", "quantity"))]
+            rows += [row | share | about for row in _mean_rows(some, found, ("method", "quantity"))]
     return pd.DataFrame(rows).drop(columns="common").assign(**settings.how("measured", "real"))
 
 
@@ -230,8 +230,8 @@ def at_chance() -> set[Judged]:
     for some in cells():
         if some[0].template == "poe":
             each = [per_context(METHODS["avg-prob"](x.all_calls()), x.gold) for x in some]
-            (row,) = _told(some, [{("r",): r[None]} for r in each], ("quantity",))
-            if row["value"] <= SURE * row["se"]:
+            (row,) = _mean_rows(some, [{("r",): r[None]} for r in each], ("quantity",))
+            if row["value"] <= SIGNIFICANT * row["se"]:
                 known.add((some[0].system, some[0].dataset))
     return known
 
@@ -444,7 +444,7 @@ def information(size: Floats, agrees: Mask) -> float:
 
 
 def _entropy(p: float) -> float:
-    """Of a yes or no, in bits."""
+    """Entropy, in bits, of a yes that has probability p."""
     return float(entr(p) + entr(1.0 - p)) / np.log(2.0)
 
 
@@ -468,7 +468,7 @@ def expected() -> pd.DataFrame:
 
 
 def counted(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of `table` the cells that the claims are about: few and all, by part, and the lean.
+    """The cells of `table` that the claims are about: few and all, by part, and the lean.
 
     Index: system, dataset, template. Columns: margin, margin all, cancellation, cancellation all,
     and lean, per cent of calls from a half.

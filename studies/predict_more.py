@@ -147,7 +147,7 @@ def by_set(contexts: Sequence[int]) -> dict[str, list[int]]:
 
 
 def asked_pairs(contexts: Sequence[int]) -> tuple[list[int], Floats, Floats]:
-    """Of LLMBar's `contexts` those that were asked, logits (P, 2) by order, and which is better.
+    """Which of LLMBar's `contexts` were asked, logits (P, 2) by order, and which is better.
 
     Empty where none was.
     """
@@ -164,7 +164,7 @@ def asked_pairs(contexts: Sequence[int]) -> tuple[list[int], Floats, Floats]:
 
 def asked_stories(attribute: str = "coherence") -> tuple[Indices, Floats]:
     """HANNA's calls (K, 2), both orders of each pair in succession, and their logits; or none."""
-    logits = few_calls.said(attribute, ask_model.QWEN)
+    logits = few_calls.story_logits(attribute, ask_model.QWEN)
     if logits.empty:
         return np.empty((0, 2), dtype=np.intp), np.empty(0)
     there = set(logits.index)
@@ -202,12 +202,13 @@ def measured(predicted: str) -> dict[tuple[str, str], float]:
 
 
 def _of_stories(predicted: str, attribute: str, model: Model) -> dict[str, float]:
-    """Of HANNA, what the calls of one set tell; nothing before all were answered."""
+    """What the calls of one set tell about HANNA; empty before all were answered."""
     gold = labels("hanna").scores[attribute][0]
     if predicted in (FEW, SMALLER):
         return few_calls.numbers(*few_calls.asked(attribute, model), gold)
     if predicted == WIDE:
-        logits, calls = few_calls.said(attribute, model), list(map(tuple, wide_calls().tolist()))
+        logits = few_calls.story_logits(attribute, model)
+        calls = list(map(tuple, wide_calls().tolist()))
         there = not logits.empty and logits.index.isin(calls).sum() == len(calls)
         return of_wide(logits.loc[calls].to_numpy(), gold) if there else {}
     asked_of, said = asked_stories(attribute)
@@ -215,7 +216,7 @@ def _of_stories(predicted: str, attribute: str, model: Model) -> dict[str, float
 
 
 def _of_marks(dataset: str, attribute: str) -> dict[str, float]:
-    """Of ten contexts, expected marks and what comparing gains over them."""
+    """Correlation of expected marks in ten contexts, and what comparing gains over it."""
     where = "processor" if dataset == "summeval" else "qwen"  # as it was predicted
     if (one := asked(dataset, attribute, "poe", where)) is None:
         return {}

@@ -117,7 +117,7 @@ def outcomes(which: str = "qwen", *, draws: int = 100) -> pd.DataFrame:
 
 
 def stated(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of outcomes those with a claim that were measured: chance, and came, 1 where it holds."""
+    """Outcomes that were measured and have a claim: its chance, and came, 1 where it holds."""
     rows = rows.dropna(subset=["chance", "measured"])
     rule = rows["holds_if"].str.rsplit(" ", n=1, expand=True)  # "at most 2.0" or "above 0.0"
     limit = rule[1].astype(float)

@@ -74,7 +74,7 @@ class Session:
 
     @classmethod
     def load(cls, name: str) -> Session:
-        """Of a name in `names`."""
+        """Load the session of a name in `names`."""
         rows = table(name)
         decisions = Comparisons(
             first=rows["candidate_chosen"].tolist(),
@@ -185,7 +185,7 @@ def of_session(session: Session, settings: Settings) -> list[tuple[str, float, f
 
 
 def between(settings: Settings) -> list[tuple[str, float, float]]:
-    """Of the two sessions with the same essays: how they agree, and what follows for the first."""
+    """How two sessions with the same essays agree, and what follows for the first."""
     first, second = (Session.load(name).decisions for name in (ADAPTIVE, FIXED))
     assert first.items == second.items
     one, other = shrunken(first), shrunken(second)

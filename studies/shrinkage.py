@@ -7,8 +7,8 @@ those of the scores which the same judge's answers to every question give, log o
 squares. Where both orders are asked the errors of a pair may be shared, and
 `studies.hierarchical.posterior` takes the pair for one answer.
 
-Declared before it was run: `studies.hierarchical.posterior` fails if it holds less than `LEAST` per
-cent with 0.75 calls a text or more.
+Declared before it was run: `studies.hierarchical.posterior` fails if it holds less than
+`MIN_COVERAGE` per cent with 0.75 calls a text or more.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from studies.hierarchical import posterior
 
 REPLICATES = 200  # at 100 draws
 ONE, BOTH = (12, 16, 24, 48), (24, 32, 48)  # calls
-LEAST = 92.0
+MIN_COVERAGE = 92.0  # per cent
 METHODS = ("fitted", "averaged")
 TAILS = 2.0  # degrees of freedom of Student's t
 
@@ -185,4 +185,4 @@ def _averaged(c: Comparisons, i: Indices, j: Indices, gap: Floats) -> tuple[Floa
     return mixture.weight @ stdtr(mixture.freedom, (gap - middle) / scale), mixture.scores
 
 
-__all__ = ["LEAST", "METHODS", "Case", "Judge", "cases", "table"]
+__all__ = ["METHODS", "MIN_COVERAGE", "Case", "Judge", "cases", "table"]

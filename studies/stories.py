@@ -54,7 +54,7 @@ class Answered:
 
 def answered(attribute: str, model: Model) -> Answered | None:
     """The stories whose calls were all answered, None where there are none."""
-    said, design = few_calls.said(attribute, model), few_calls.wide_calls()
+    said, design = few_calls.story_logits(attribute, model), few_calls.wide_calls()
     if said.empty:
         return None
     there = np.array([call in said.index for call in map(tuple, design.tolist())])

@@ -141,7 +141,7 @@ def drawn(contexts: int, n: int, calls: int, design: str, rng: np.random.Generat
 
 
 def _numbers(parts: Sequence[tuple[Asked, Found]]) -> dict[str, float]:
-    """Of one cell or several, on the contexts that any of them has."""
+    """Numbers of one cell or several, on the contexts that any of them has."""
     places = sorted({c for one, _ in parts for c in one.contexts})
 
     def of(what: str) -> Floats:

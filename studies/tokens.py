@@ -23,14 +23,14 @@ __all__ = ["Spending", "Tokens", "few_first", "spread"]
 
 
 class Tokens(NamedTuple):
-    """Of a prompt: what all prompts begin with, the text shown first, the second and the rest."""
+    """Tokens of a prompt: what all begin with, the text shown first, the second and the rest."""
 
     shared: float
     first: float
     second: float
 
     def computed(self, firsts: float, calls: float) -> float:
-        """Of so many calls with so many different texts first, each beginning read once."""
+        """Tokens computed in `calls` calls with `firsts` first texts, each beginning read once."""
         return self.shared + firsts * self.first + calls * self.second
 
 

@@ -155,7 +155,7 @@ def as_rst(lines: list[str], *, types: dict[str, str] | None = None) -> list[str
 def in_words(kind: str, *, module: dict[str, Any]) -> str:
     """A type as it is written, with `Literal` and the code's own abbreviations spelt out."""
 
-    def known(match: re.Match[str]) -> str:
+    def spelt_out(match: re.Match[str]) -> str:
         name = match[0]
         meant = module.get(name)
         if get_origin(meant) is Literal:
@@ -163,7 +163,7 @@ def in_words(kind: str, *, module: dict[str, Any]) -> str:
         return ALIASES.get(name, name)
 
     kind = LITERAL.sub(lambda m: m[1].replace("'", '"').replace(",", " |"), kind.strip("'\""))
-    return re.sub(r"(?<!\")\b[A-Z]\w+\b", known, kind).removesuffix(" | ")  # Any, which is ""
+    return re.sub(r"(?<!\")\b[A-Z]\w+\b", spelt_out, kind).removesuffix(" | ")  # Any, which is ""
 
 
 def annotations(thing: Any) -> dict[str, str]:

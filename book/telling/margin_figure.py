@@ -46,7 +46,7 @@ LINES = {
 
 
 def main_lines(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of `margin.table`: both parts of judges above chance, asked with the papers' prompt."""
+    """Select from `margin.table` judges above chance under the papers' prompt, both parts."""
     keep = (rows["method"] == margin.OF) & (rows["template"] == "poe") & ~rows["chance"]
     rows = rows[keep & rows["quantity"].isin(TITLES)]
     return rows.assign(judge=rows["system"].str.split("-").str[0])

@@ -143,7 +143,7 @@ def came_of(*, large: bool = False) -> pd.DataFrame:
 
 
 def _texts(predicted: str) -> str:
-    """Of a set of predictions, its dataset."""
+    """The dataset of a set of predictions."""
     return predicted.partition(",")[0].partition("'")[0]
 
 

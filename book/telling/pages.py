@@ -36,7 +36,7 @@ WORDS = {
     "not tested": "not tested",
 }
 KEPT = "PoE-BT"  # its column stays in sight on a phone
-MANY = 7  # methods that fit beside each other
+MAX_METHOD_COLUMNS = 7  # methods that fit beside each other
 FULL = 5.0  # points at which the colour is full
 LOW, HIGH = "33,102,172", "178,24,43"  # ours lower, ours higher: apart to colour-blind eyes
 
@@ -238,16 +238,16 @@ def _opening(row: pd.Series, card: pd.DataFrame) -> Markup:
         known = worst["cause"] not in ("", UNKNOWN)
         said += f"Likely {worst['cause']}." if known else _sentence(worst["cause"])
         numbers = [
-            _said(row["predicted"], "predicted"),
-            _said(f"{row['agree']:.0f}%", "agree"),
-            _said(
+            _labelled(row["predicted"], "predicted"),
+            _labelled(f"{row['agree']:.0f}%", "agree"),
+            _labelled(
                 Markup("{} {}").format(f"{row['error']:.2f}", small(f"±{row['tolerance']:.1f}")),
                 "points off",
             ),
-            _said(minus(written(worst["difference"], 1, "+")), "worst"),
-            _said(f"{row['passes']:.0f}%", f"of wrong {swapped} pass")
+            _labelled(minus(written(worst["difference"], 1, "+")), "worst"),
+            _labelled(f"{row['passes']:.0f}%", f"of wrong {swapped} pass")
             if swapped
-            else _said("no swap", "to test"),
+            else _labelled("no swap", "to test"),
         ]
     else:
         counts = cells.loc[cells["reason"] != "", "reason"].value_counts()
@@ -275,7 +275,7 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
-def _said(value: object, what: str) -> Markup:
+def _labelled(value: object, what: str) -> Markup:
     """A number with its words, which a wide page shows once, as the heading."""
     return Markup("{} <i>{}</i>").format(value, what)
 
@@ -303,7 +303,8 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     """One table as a heat map: the difference, with ours and the published value under it.
 
     Hovering (or the label a screen reader reads) gives verdict, tolerance, role and cause. On a
-    phone the column of PoE-BT stays in sight. More than `MANY` methods are rows, not columns.
+    phone the column of PoE-BT stays in sight. More than `MAX_METHOD_COLUMNS` methods are rows, not
+    columns.
     """
     cells = in_points(card[card["table"] == name])
     keys = [key for key in KEYS if cells[key].fillna("").nunique() > 1]
@@ -311,7 +312,7 @@ def heat(card: pd.DataFrame, name: str) -> Markup:
     if others and cells.groupby(others, dropna=False)["selection"].nunique().max() == 1:
         keys = others  # rows of one k have one selection, which k says then
     methods = list(cells["method"].unique())
-    turns = len(methods) > MANY
+    turns = len(methods) > MAX_METHOD_COLUMNS
     places, by_place = [], []
     for place, group in cells.groupby(keys, sort=False, dropna=False):
         of = {row["method"]: row for _, row in group.iterrows()}

@@ -24,8 +24,8 @@ def at(result: str, **wanted: object) -> tuple[float, float]:
     return float(row.value), float(row.se)
 
 
-def said(result: str, *, sign: str = "", **wanted: object) -> str:
-    """The same in words: "29.1 ± 4.7"; sign : "+" for differences."""
+def value_with_error(result: str, *, sign: str = "", **wanted: object) -> str:
+    """`at` as text: "29.1 ± 4.7"; sign : "+" for differences."""
     value, se = at(result, **wanted)
     return f"{value:{sign}.1f} ± {se:.1f}".replace("-", "\u2212")
 
@@ -56,7 +56,7 @@ def hours(*, words: int | None = None, calls: int = 3000) -> float:
 
 
 def where(rows: pd.DataFrame) -> list[str]:
-    """Of each row, its texts: "SummEval, coherence (13)", with the number of contexts."""
+    """Name each row's texts: "SummEval, coherence (13)", with the number of contexts."""
     about = rows["attribute"].replace({"mean": "mean of attributes"})
     return [
         f"{NAMES[dataset]}, {attribute} ({contexts})"
@@ -121,5 +121,5 @@ def counts() -> dict[str, int]:
 
 
 def _every(rows: pd.DataFrame) -> pd.Series:
-    """Of each claim, how many contexts others of the same texts were asked about."""
+    """The most contexts, row by row, that any claim about the same texts was asked about."""
     return rows.groupby(["dataset", "attribute"])["contexts"].transform("max")

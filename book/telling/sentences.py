@@ -127,7 +127,7 @@ def failures(rows: pd.DataFrame) -> Markup:
     return Markup('<div class="failures">{}</div>').format(out)
 
 
-def told(held: pd.DataFrame, kind: str = "simulated") -> Markup:
+def claim_list(held: pd.DataFrame, kind: str = "simulated") -> Markup:
     """Claims, each with its outcome under one kind of number, by default for the twins."""
     item = Markup('<li><b class="{}">{}</b> {} {}</li>')
     rows = []

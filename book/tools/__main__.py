@@ -18,7 +18,7 @@ from book.tools.exam import write_exam
 from book.tools.execute import execute_pages
 from book.tools.handout import write_handouts
 from book.tools.lab import write_lab
-from book.tools.notes import told
+from book.tools.notes import with_notes
 from book.tools.pages import BuildError, find_pages, rendered
 from book.tools.pdf import print_book
 from book.tools.plain import read_book
@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> None:
                 find_pages(root),
                 executed=executed,
                 folder=build / target,
-                told=partial(told, book=book),
+                add_notes=partial(with_notes, book=book),
             )
         print("\n".join(f"  {path}" for path in written))
 

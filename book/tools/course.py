@@ -26,7 +26,7 @@ from book.tools.exercises import write_module
 from book.tools.handout import as_asked, exercises
 from book.tools.lecture import NAME, lecture
 from book.tools.nbgrader import source
-from book.tools.notes import told
+from book.tools.notes import with_notes
 from book.tools.pages import Page, find_pages, rendered, tags
 from book.tools.pdf import browsing, opened, print_pages, to_pdf
 from book.tools.plain import Book, plain_notebook
@@ -178,7 +178,7 @@ def write_course(pages: list[Page], *, book: Book, build: Path) -> Path:
         executed=build / "executed",
         folder=folder / "slides",
         shared=True,
-        told=partial(told, book=book),
+        add_notes=partial(with_notes, book=book),
     )
     first = write_lecture(pages, executed=build / "executed", folder=folder / "slides", book=book)
     for page in pages:

@@ -20,7 +20,7 @@ from pathlib import Path
 import nbformat
 from bs4 import BeautifulSoup
 
-from book.tools.notes import SENTENCE, plain, told
+from book.tools.notes import SENTENCE, plain, with_notes
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book
 from book.tools.slides import LIVE, Slide, collect, markdown, picture
@@ -122,7 +122,7 @@ def shown(row: Row, page: Page, notebook: nbformat.NotebookNode, *, book: Book) 
             if words[1] in question.text:
                 return asked(question, page=page, book=book)
     elif words:
-        slides = told(page, notebook, collect(notebook, name=page.name), book=book)
+        slides = with_notes(page, notebook, collect(notebook, name=page.name), book=book)
         titles = [BeautifulSoup(one.parts[0], "html.parser").h2 for one in slides]
         for k, title in enumerate(titles):
             if title and title.get_text() == words[1]:

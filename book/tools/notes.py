@@ -23,14 +23,14 @@ HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 MARKUP = re.compile(r"^[> ]+|^---$|</?[a-z][^>\n]*>|\$\\square\$|□", re.MULTILINE)
 FOLDED = re.compile(r"^(`{3,}|:{3,})\{.*\n(?::.*\n)*:class:.*dropdown[\s\S]*?^\1$", re.MULTILINE)
 STEPS = "steps"  # the tag of a slide that a derivation follows
-MOST = 11  # lines that fit on a slide
+MAX_LINES = 11  # lines that fit on a slide
 WIDTH = 75  # characters of a line
 LONGEST = 220  # characters of a sentence on a slide
 ROWS, COLUMNS = 12, 90  # of what a cell prints, where its notes show it
 HIDDEN = {"remove-cell", "remove-output", "hide-output", "hide-cell"}
 
 
-def said(notebook: nbformat.NotebookNode) -> dict[int, str]:
+def prose_by_slide(notebook: nbformat.NotebookNode) -> dict[int, str]:
     """Prose of the chapter by the cell of the slide that it follows."""
     prose: dict[int, list[str]] = {}
     slide, whole = -1, list[str]()  # what stands before the first is said to none
@@ -77,9 +77,10 @@ def printed(cell: nbformat.NotebookNode) -> str:
 
 
 def notes(page: Page, notebook: nbformat.NotebookNode, *, book: Book) -> dict[int, str]:
-    """The same as plain Markdown, without headings and what is folded away."""
+    """`prose_by_slide` as plain Markdown, without headings and what is folded away."""
     return {
-        k: plain(FOLDED.sub("", text), page=page, book=book) for k, text in said(notebook).items()
+        k: plain(FOLDED.sub("", text), page=page, book=book)
+        for k, text in prose_by_slide(notebook).items()
     }
 
 
@@ -111,10 +112,10 @@ def steps(text: str) -> list[tuple[str, str]]:
 
 def derivation(text: str, *, title: str) -> list[Slide]:
     """Slides of the steps, which appear one after another."""
-    parser, groups, used = markdown(), list[list[str]](), MOST
+    parser, groups, used = markdown(), list[list[str]](), MAX_LINES
     for lead, tex in steps(text):
         lines = -(-len(lead) // WIDTH) + 2 + 1.3 * tex.count("\\\\") + ("frac" in tex)
-        if used + lines > MOST:
+        if used + lines > MAX_LINES:
             groups, used = [*groups, []], 0.0
         shown = parser.render(f"{lead}\n\n$${tex}$$")
         groups[-1].append(f'<div class="step">{shown}</div>')
@@ -123,14 +124,14 @@ def derivation(text: str, *, title: str) -> list[Slide]:
     return [Slide([head, f'<div class="words">{"".join(group)}</div>']) for group in groups]
 
 
-def told(
+def with_notes(
     page: Page, notebook: nbformat.NotebookNode, slides: list[Slide], *, book: Book
 ) -> list[Slide]:
     """The slides of a chapter with their notes, and with the derivations that they ask for.
 
     A derivation is told by the same words as the slide that it follows.
     """
-    prose, parser, whole = said(notebook), markdown(), list[Slide]()
+    prose, parser, whole = prose_by_slide(notebook), markdown(), list[Slide]()
     words = notes(page, notebook, book=book)
     for slide in slides:
         slide.notes = parser.render(words.get(slide.cell, ""))

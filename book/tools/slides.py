@@ -188,11 +188,12 @@ def write_decks(
     executed: Path,
     folder: Path,
     shared: bool = False,
-    told: Callable[[Page, nbformat.NotebookNode, list[Slide]], list[Slide]] | None = None,
+    add_notes: Callable[[Page, nbformat.NotebookNode, list[Slide]], list[Slide]] | None = None,
 ) -> list[Path]:
     """Write the deck of every chapter with marked cells that has been executed.
 
-    Each is one file, unless they share MathJax, which then lies beside them. `told` adds notes.
+    Each is one file, unless they share MathJax, which then lies beside them.
+    add_notes : gives the slides of a chapter what is said to them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
@@ -210,7 +211,7 @@ def write_decks(
         notebook = nbformat.read(path, as_version=4)
         slides = collect(notebook, name=page.name)
         if slides:
-            slides = told(page, notebook, slides) if told else slides
+            slides = add_notes(page, notebook, slides) if add_notes else slides
             heading = next(re.finditer(r"^# (.+)$", page.text, re.MULTILINE), None)
             title = heading[1] if heading else page.name
             output = folder / f"{page.name}.html"

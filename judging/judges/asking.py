@@ -18,8 +18,8 @@ from poe.errors import name_some
 
 OnRefusal = Literal["skip", "tie", "stop"]
 Undecided = Literal["skip", "tie", "stop"]
-MANY = 0.1  # share of the answers with neither label, beyond which the prompt is wrong
-NEITHER = "neither label was named"
+MAX_UNDECIDED_SHARE = 0.1  # of all answers with neither label; beyond it the prompt is wrong
+NO_LABEL = "neither label was named"
 
 
 class TextJudge:
@@ -138,14 +138,14 @@ class TextJudge:
             self.judge, questions, progress=self._note, meanwhile=self._filled_meanwhile
         )
         before = (
-            sum(why == NEITHER for *_, why in self.refused),
+            sum(why == NO_LABEL for *_, why in self.refused),
             len(self.pairs) + len(self.refused),
         )
         p, ties, left_out = decided(questions, said, self.undecided, self.on_refusal, before=before)
         for k in np.flatnonzero(left_out).tolist():
             first, second = questions[k].first, questions[k].second
             assert second is not None
-            self.refused.append((first, second, said[k].refused or NEITHER))
+            self.refused.append((first, second, said[k].refused or NO_LABEL))
         asked = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         self.pairs = np.vstack([self.pairs, asked[~left_out]])
         self.answers += [answer for answer, out in zip(said, left_out, strict=True) if not out]
@@ -178,8 +178,8 @@ def decided(
 
     before : answers with neither label, and all answers, that came before these.
 
-    Raises JudgeError for an answer with neither label if `undecided` is "stop", or "skip" and there
-    are `MANY` of them, and for what was refused if `on_refusal` is "stop".
+    Raises JudgeError for an answer with neither label if `undecided` is "stop", or "skip" and more
+    than `MAX_UNDECIDED_SHARE` are such, and for what was refused if `on_refusal` is "stop".
     """
     p = np.array([answer.p for answer in answers], dtype=float)
     refused = np.array([bool(answer.refused) for answer in answers], dtype=bool)
@@ -191,7 +191,7 @@ def decided(
             "or count them as ties (--set on-refusal=tie)"
         )
     silent = np.flatnonzero(np.isnan(p) & ~refused).tolist()
-    many = before[0] + len(silent) > max(MANY * (before[1] + len(p)), 2)
+    many = before[0] + len(silent) > max(MAX_UNDECIDED_SHARE * (before[1] + len(p)), 2)
     if silent and (undecided == "stop" or (undecided == "skip" and many)):
         named = [_named(questions[k]) for k in silent]
         labels = " nor ".join(map(repr, questions[0].prompt.labels))

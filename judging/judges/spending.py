@@ -71,10 +71,10 @@ class Spending:
     def question(
         self, calls: int, bound: float = 0.0, wait: Callable[[], object] = lambda: None
     ) -> Iterator[None]:
-        """Keep so many calls, of at most `bound` tokens each, for what this thread then asks.
+        """Reserve `calls` calls of at most `bound` tokens each for this thread's question.
 
-        Raises SpendingLimitError where there are not so many: what a question was asked in part
-        would be paid for, and lost. wait : is called as long as calls under way must end first.
+        Raises SpendingLimitError where fewer are left: a question asked in part would be paid for,
+        and lost. wait : called as long as calls under way must end first.
         """
         tokens = 0 if calls == 1 or bound == math.inf else calls * int(bound)
         while not self._keep(calls, tokens):

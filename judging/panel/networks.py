@@ -233,7 +233,7 @@ class Stacked:
 
     @torch.no_grad()
     def read(self, rows: Sequence[Any], *, batch: int = 1024) -> Iterator[tuple[Any, Any, Floats]]:
-        """Of each network S, heads, and what labels are taken from: s itself, or eq. 8."""
+        """Yield each network's S, its heads, and what labels are taken from: s itself, or eq. 8."""
         self.network.eval()
         split = zip(*(torch.as_tensor(one).split(batch) for one in rows), strict=True)
         parts = [self.each(self.outputs, self.batch(some)) for some in split]

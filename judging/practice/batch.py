@@ -32,13 +32,13 @@ from judging.machine import write
 from judging.question import Answer, Prompt, Question, Reader
 from judging.quoting import on_one_line, quoted
 from judging.store import Store
-from judging.store.rows import COUNTS, check, judge_row, row_of
-from judging.store.rows import said as kept_as
+from judging.store.rows import COUNTS, check, encode_log_p, judge_row, row_of
 
 __all__ = ["BatchJudge", "Imported", "import_results", "pending"]
 
 URL = "/v1/chat/completions"
-MOST, LARGEST = 50_000, 200_000_000  # requests and bytes that hosted providers take in one file
+# What hosted providers take in one file.
+MAX_REQUESTS, MAX_BYTES = 50_000, 200_000_000
 NOT_SAID = "not said"  # which model answered, where a reply leaves it out
 NOT_YET = "not yet known"  # which model answers, until the first results
 
@@ -68,7 +68,7 @@ class BatchJudge(Reader):
 
     @property
     def specification(self) -> Mapping[str, str]:
-        """The same; which model answers is `NOT_YET` told where no results came in. No call."""
+        """The judge's specification; the model is `NOT_YET` until results arrive. Makes no call."""
         return {**self.judge.described, **dict.fromkeys(self.judge.unknown, NOT_YET)}
 
     @property
@@ -91,7 +91,7 @@ class BatchJudge(Reader):
         self.judge.believe(specification)
 
     def count_tokens(self, questions: Sequence[Question]) -> Sequence[float]:
-        """As the judge counts."""
+        """Count tokens as the judge does."""
         return self.judge.count_tokens(questions)
 
     def answer(self, questions: Sequence[Question]) -> Iterator[tuple[int, Answer]]:
@@ -147,7 +147,7 @@ def _parts(lines: Sequence[str]) -> Iterator[Sequence[str]]:
     begin = size = 0
     for k, line in enumerate(lines):
         size += len(line) + 1  # JSON as it is written is ASCII
-        if k - begin == MOST or size > LARGEST:
+        if k - begin == MAX_REQUESTS or size > MAX_BYTES:
             yield lines[begin:k]
             begin, size = k, len(line) + 1
     yield lines[begin:]
@@ -240,7 +240,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
             nothing = dict.fromkeys(COUNTS, 0.0)
             for key, why in refused.items():
                 own = (entry["row"] for entry in asked[key] if entry["judge"] == described)
-                none += [{**row, **known, **nothing, "log_p": kept_as((), why)} for row in own]
+                none += [{**row, **known, **nothing, "log_p": encode_log_p((), why)} for row in own]
     done = store.add(rows)
     tally.added, tally.same, tally.differ = done.added, done.same, done.differ
     tally.refused = len({row["question"] for row in none})

@@ -50,7 +50,7 @@ class Meter:
 
     @property
     def judge(self) -> Reader | None:
-        """Whose answers come now."""
+        """The judge whose answers come now."""
         return self._judge
 
     @judge.setter
@@ -90,8 +90,8 @@ class Meter:
         say: Any = self.bar.write if spent > self.bar.delay else print  # not to draw it early
         say(f"judging: at most {calls:,} calls, about {time} by the first two", file=sys.stderr)
 
-    def known(self, calls: int) -> None:
-        """So many of the total are in the store already: the bar counts what is left."""
+    def skip_stored(self, calls: int) -> None:
+        """Take calls whose answers are stored off the total of the bar."""
         self.bar.total -= calls
 
     def passed(self, calls: int) -> None:

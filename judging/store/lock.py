@@ -61,7 +61,7 @@ def writing(store: Path) -> Iterator[bool]:
         )
         yield waited
     finally:
-        # Removed while it is held: who waits for this file finds it gone, and makes another.
+        # Removed while it is held: a waiter finds the file gone and creates a new one.
         with suppress(OSError):
             path.unlink()
         lock.release()

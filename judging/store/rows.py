@@ -45,10 +45,10 @@ def row_of(
     if answer is None:
         return row | dict.fromkeys(("log_p", *COUNTS))
     counts = {name: float(getattr(answer, name)) for name in COUNTS}
-    return row | {"log_p": said(answer.log_p, answer.refused)} | counts
+    return row | {"log_p": encode_log_p(answer.log_p, answer.refused)} | counts
 
 
-def said(log_p: Sequence[float], refused: str = "") -> str:
+def encode_log_p(log_p: Sequence[float], refused: str = "") -> str:
     """What a row keeps of an answer: the log-probabilities, or why there are none."""
     values = [None if value == -math.inf else float(value) for value in log_p]
     return _json({"refused": refused} if refused else values)

@@ -19,7 +19,7 @@ from poe.result import Fit
 NextRule = Literal["adaptive", "laplace", "reordering", "determinant", "random"]
 RELIABLE = 0.9  # share of the variance of scores from which "adaptive" looks at the answers
 
-TIE = 1e-12  # a difference below its root is none: such pairs are ordered by their variance
+TIE = 1e-12  # differences below sqrt(TIE) count as ties; variance alone orders such pairs
 
 
 def next_comparisons(

@@ -25,7 +25,7 @@ def chain(n_items: int) -> Indices:
 
 
 def linked(n_items: int, pairs: ArrayLike, *, seed: int | np.random.Generator = 0) -> Indices:
-    """As few comparisons as link all items: groups in random order, each to the next; (G - 1, 2).
+    """Link all items by the fewest comparisons: groups in random order, in a chain; (G - 1, 2).
 
     A link ends at the least compared items of a group, drawn at random among them. From
     nothing every item is a group, and the links are the chain in a random order. To a

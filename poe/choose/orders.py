@@ -32,7 +32,7 @@ from poe.stack import Stack, by_item, laplacian, pseudo_inverse
 Reason = Literal["place", "items", "sparse", "pairs run out", "prompts", "unknown"]
 
 NEAREST = 1e-3  # of c to -1, where both orders would leave no error at all
-MANY = 10  # contexts from which their own scatter tells the error of c
+MIN_JACKKNIFE_GROUPS = 10  # linked groups from which the error of c is a jackknife
 DRAWN, LARGEST = 64, 100  # designs, and items, that stand for all others of that degree
 NOTHING = 1e-12  # of the opinions' own mean square: an error that is rounding
 FEWEST = 6  # pairs of a pilot: all of four items
@@ -107,7 +107,7 @@ def pilot(n_items: int, count: int, *, seed: int | np.random.Generator = 0) -> I
 def correlation(
     contexts: Comparisons | Sequence[Comparisons], expert: str | Expert = "logit-gaussian"
 ) -> Correlation:
-    """Of a judge's answers, c and its error, pooled over contexts and what is linked in each.
+    """Estimate c and its error from a judge's answers, pooled over contexts and linked groups.
 
     Pairs asked in one order are left out: their errors are those of both kinds at once. Scores and
     a bias of its own are taken from every linked group of pairs; groups without a ring are passed
@@ -138,7 +138,7 @@ def correlation(
     if not float(o[:, 0].sum()) > NOTHING * size:
         return unknown
     c, variance = _solved(e.sum(axis=0), o.sum(axis=0))
-    if len(e) >= MANY:
+    if len(e) >= MIN_JACKKNIFE_GROUPS:
         each = np.array([_solved(*one)[0] for one in zip(e.sum(0) - e, o.sum(0) - o, strict=True)])
         error = np.sqrt((len(e) - 1) * each.var())
     else:

@@ -104,11 +104,11 @@ def _full(function: OfBoth) -> OfBoth:
 def _above_rounding(curvature: OfBoth, of: OfBoth, share: float) -> OfBoth:
     """The curvature, or where it is less what rounding of a function makes of it."""
 
-    def known(d: Floats, p: Floats) -> Floats:
+    def at_least_noise(d: Floats, p: Floats) -> Floats:
         value, noise = curvature(d, p), share * np.abs(of(d, p))
         return np.where(np.abs(value) < noise, noise, value)
 
-    return known
+    return at_least_noise
 
 
 def _difference(function: OfBoth, h: float) -> OfBoth:

@@ -11,7 +11,7 @@ from book.tools.course import BEGIN, END, in_guide, marked
 from book.tools.exercises import write_module
 from book.tools.handout import as_asked
 from book.tools.nbgrader import source as nbgrader_source
-from book.tools.notes import said, section, steps, told
+from book.tools.notes import prose_by_slide, section, steps, with_notes
 from book.tools.pages import read_page
 from book.tools.plain import Book, plain_notebook
 from book.tools.slides import collect
@@ -91,14 +91,14 @@ def test_notes_are_the_prose_after_a_slide_and_steps_its_formulas() -> None:
         new.new_markdown_cell("## T", metadata=slide),
         new.new_markdown_cell("## T\nits own"),
     ]
-    found = said(new.new_notebook(cells=cells))
+    found = prose_by_slide(new.new_notebook(cells=cells))
     assert found == {1: "after", 3: "## T\nits own"}
     cells += [
         new.new_markdown_cell("## R", metadata=slide),
         new.new_markdown_cell("## Exercises\n\nnot said"),
         new.new_markdown_cell("## R\nin short\n## Further reading"),
     ]
-    assert said(new.new_notebook(cells=cells))[5] == "in short\n"
+    assert prose_by_slide(new.new_notebook(cells=cells))[5] == "in short\n"
     shown = "A. So\n\n$$\na\n$$\n\nHence\n\n$$\nb\n$$\n\nand\n\n$$\nc\n$$\n"
     assert steps(shown) == [("So", "a"), ("Hence", "b"), ("and", "c")]
     assert steps("No formula.") == []
@@ -117,7 +117,7 @@ def test_notes_have_what_a_sentence_announces_and_a_cell_prints() -> None:
 
     def found(*cells: nbformat.NotebookNode) -> str:
         slide = new.new_markdown_cell("## S", metadata={"tags": ["slide-only"]})
-        return said(new.new_notebook(cells=[slide, *cells]))[0]
+        return prose_by_slide(new.new_notebook(cells=[slide, *cells]))[0]
 
     announced, other = new.new_markdown_cell("The sum:"), new.new_markdown_cell("A sum.")
     rows = cell("  a  b\nx 1  2\n")
@@ -137,7 +137,7 @@ def test_a_derivation_is_told_by_the_words_of_its_slide(tmp_path: Path) -> None:
     page = read_page(path)
     notebook = page.notebook()
     book = Book({}, {}, {}, None, frozenset())
-    first, derived = told(page, notebook, collect(notebook, name=page.name), book=book)
+    first, derived = with_notes(page, notebook, collect(notebook, name=page.name), book=book)
     assert "in short" in first.parts[0] + first.parts[-1]
     assert "step by step" in derived.parts[0]
     assert "At length." in first.notes

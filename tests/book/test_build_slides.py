@@ -14,7 +14,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book.tools.handout import write_handouts
-from book.tools.notes import told
+from book.tools.notes import with_notes
 from book.tools.pages import BuildError, Page, find_pages, read_page
 from book.tools.slides import (
     GLUE,
@@ -136,7 +136,11 @@ def test_no_deck_has_a_dead_link(
     book = replace(numberless(pages), site=site)
     folder = tmp_path / "decks"
     decks = write_decks(
-        pages, executed=tmp_path, folder=folder, shared=True, told=partial(told, book=book)
+        pages,
+        executed=tmp_path,
+        folder=folder,
+        shared=True,
+        add_notes=partial(with_notes, book=book),
     )
     assert {deck.name: found for deck in decks if (found := dead_links(deck))} == {}
     linked = [deck for deck in decks if site and f'href="{site}/' in deck.read_text()]

@@ -59,7 +59,7 @@ class TestInformation:
 
     def test_the_pages_show_the_word_in_place_of_a_green_field(self):
         held = sentences.overview()
-        html = str(sentences.told(held[held["id"] == "v2-fifth-within-2"], "measured"))
+        html = str(sentences.claim_list(held[held["id"] == "v2-fifth-within-2"], "measured"))
         assert '<b class="verdict-undecided">no information</b>' in html
         assert "verdict-agrees" not in html
 
@@ -134,7 +134,7 @@ class TestTables:
         part = card[card["paper"] == "skill_aggregation"]
         html = str(pages.heat(part, "table1"))
         methods = part.loc[part["table"] == "table1", "method"].unique()
-        assert len(methods) > pages.MANY
+        assert len(methods) > pages.MAX_METHOD_COLUMNS
         assert re.findall(r'<th scope="row">([^<]*)</th>', html) == list(methods)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from book.tools.course import in_guide, minutes, write_lecture
-from book.tools.notes import told
+from book.tools.notes import with_notes
 from book.tools.pages import find_pages
 from book.tools.plain import read_book
 from book.tools.slides import Slide, deck, write_decks
@@ -48,8 +48,8 @@ def decks(html: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     executed = html.parent / "executed"
     book = read_book(html, executed=executed, root=ROOT)
     pages, folder = find_pages(ROOT), tmp_path_factory.mktemp("slides")
-    known = partial(told, book=book)
-    decks = write_decks(pages, executed=executed, folder=folder, shared=True, told=known)
+    known = partial(with_notes, book=book)
+    decks = write_decks(pages, executed=executed, folder=folder, shared=True, add_notes=known)
     return [*decks, write_lecture(pages, executed=executed, folder=folder, book=book)]
 
 

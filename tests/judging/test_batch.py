@@ -69,11 +69,11 @@ def test_a_batch_too_large_for_a_provider_is_in_several_files(asked, tmp_path, m
     judge = BatchJudge(ServerJudge("tiny", NOWHERE))
     with pytest.raises(JudgeError, match="wait"):
         store.ask(judge, wanted)
-    monkeypatch.setattr("judging.practice.batch.MOST", 15)
+    monkeypatch.setattr("judging.practice.batch.MAX_REQUESTS", 15)
     paths = judge.write(tmp_path / "many.jsonl", store)
     assert [path.name for path in paths] == ["many.jsonl", "many-2.jsonl", "many-3.jsonl"]
     assert [len(lines(path)) for path in paths] == [15, 15, 10]
-    monkeypatch.setattr("judging.practice.batch.LARGEST", 5000)
+    monkeypatch.setattr("judging.practice.batch.MAX_BYTES", 5000)
     paths = judge.write(tmp_path / "small.jsonl", store)
     assert all(path.stat().st_size <= 5000 for path in paths)
     assert [one for path in paths for one in lines(path)] == requests

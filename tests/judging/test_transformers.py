@@ -326,7 +326,7 @@ def test_a_folder_is_loaded_and_answers_as_the_model_it_was_saved_from(tmp_path,
     reader = TransformersJudge(str(folder), device="cpu")
     loaded = reader.loaded
     assert loaded.dtype == "float32"
-    assert reader.known.encoder_decoder == (name == "t5")
+    assert reader.checkpoint.encoder_decoder == (name == "t5")
     assert loaded.name == "model"  # not where it happens to be
     assert loaded.revision.startswith("sha256:")
     expected = [a.p for a in answers(judge(*tiny.made(name)), questions())]

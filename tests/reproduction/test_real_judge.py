@@ -113,10 +113,10 @@ def test_what_came_of_predictions_is_absent_before(monkeypatch):
 def test_one_number_in_words(monkeypatch):
     table = pd.DataFrame({"k": [12, 18], "value": [4.44, -1.0], "se": [0.96, 0.25]})
     monkeypatch.setattr(disk, "read", {"a table": table}.get)
-    assert real_judge.said("a table", k=12) == "4.4 ± 1.0"
-    assert real_judge.said("a table", k=18, sign="+") == "\u22121.0 ± 0.2"
+    assert real_judge.value_with_error("a table", k=12) == "4.4 ± 1.0"
+    assert real_judge.value_with_error("a table", k=18, sign="+") == "\u22121.0 ± 0.2"
     with pytest.raises(ValueError, match="unpack"):
-        real_judge.said("a table", k=14)
+        real_judge.value_with_error("a table", k=14)
 
 
 def test_a_thousand_calls_by_hand(monkeypatch):

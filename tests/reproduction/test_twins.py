@@ -73,7 +73,7 @@ def test_a_parameter_on_a_bound_is_marked_and_has_no_error():
     for row in rows:
         at = row.get("at_bound", [])
         assert ("noise" in at) == (row["noise"] == 0.0)
-        sharp = row["sharpness"] in (calibrate_small.LEAST, calibrate_small.MOST)
+        sharp = row["sharpness"] in (calibrate_small.MIN_SHARPNESS, calibrate_small.MAX_SHARPNESS)
         assert ("sharpness" in at) == sharp
         assert not set(at) & set(row["se"])
     assert any("at_bound" in row for row in rows)

@@ -133,7 +133,7 @@ class TestCauses:
     def test_every_deviation_has_one_or_says_that_it_has_none(self, card):
         for what, verdict in (("cause", "differs"), ("reason", "not tested")):
             assert ((card[what] != "") == (card["verdict"] == verdict)).all()
-            texts = {entry["text"] for entry in verdicts.known(what)}
+            texts = {entry["text"] for entry in verdicts.explanations(what)}
             assert texts <= set(card[what]), "every entry is needed"
 
     def test_every_difference_that_a_cause_explains_is_at_least_halved(self, card):
@@ -154,7 +154,9 @@ class TestCauses:
         cells = pd.DataFrame({"id": ids, "table": "table5", "difference": [-1.0, 2.0]})
         cells = cells.assign(tolerance=0.5, labels="real", verdict="differs", number=1.0)
         entry = {"cells": "poe_v2", "text": "t", "diagnosis": "d", **how}
-        monkeypatch.setattr(verdicts, "known", lambda what: (entry,) if what == "cause" else ())
+        monkeypatch.setattr(
+            verdicts, "explanations", lambda what: (entry,) if what == "cause" else ()
+        )
         stored = pd.DataFrame({"id": ids, "variant": "v", **columns})
         monkeypatch.setattr(verdicts, "read", lambda name: stored)
         found = verdicts.explain(cells)["cause"].replace(verdicts.UNKNOWN, "")

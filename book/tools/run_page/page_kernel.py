@@ -23,8 +23,8 @@ os.environ["MPLBACKEND"] = "Agg"
 NAMES = {"__name__": "__main__"}
 AT_ONCE = 100  # lines of a cell that are told one by one
 PAUSE = 0.1  # seconds between what is told of further lines
-MOST = 100_000  # characters that a cell may print; an endless loop would fill the page
-REST = f"\n[A cell may print {MOST:,} characters. The rest is not shown.]\n"
+MAX_CHARACTERS = 100_000  # characters that a cell may print; an endless loop would fill the page
+REST = f"\n[A cell may print {MAX_CHARACTERS:,} characters. The rest is not shown.]\n"
 KINDS = ("stdout", "stderr")
 LACKING = []  # modules that pages could use and this browser cannot have
 LOST = {}  # names that a cell would have made, with the module that it lacked
@@ -53,7 +53,7 @@ class Printed(io.TextIOBase):
 
     def __init__(self, kind, tell):
         self.kind, self.tell = kind, tell
-        self.waiting, self.left, self.lines, self.last = [], MOST, 0, 0.0
+        self.waiting, self.left, self.lines, self.last = [], MAX_CHARACTERS, 0, 0.0
 
     def write(self, text):
         if text and self.left:

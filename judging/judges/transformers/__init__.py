@@ -1,6 +1,6 @@
 """Language models run here, by the transformers library."""
 
 from judging.judges.transformers.judge import TransformersJudge
-from judging.judges.transformers.load import Known, Loaded, find
+from judging.judges.transformers.load import Checkpoint, Loaded, find
 
-__all__ = ["Known", "Loaded", "TransformersJudge", "find"]
+__all__ = ["Checkpoint", "Loaded", "TransformersJudge", "find"]

@@ -40,7 +40,7 @@ class Ready:
 
     @property
     def tokens(self) -> int:
-        """That the model reads, the decoder's first ones included."""
+        """How many tokens the model reads, the decoder's first ones included."""
         return len(self.ids) + len(self.target.start)
 
 

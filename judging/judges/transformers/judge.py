@@ -56,19 +56,19 @@ class TransformersJudge(LocalJudge):
     ) -> None:
         require_torch()
         if isinstance(model, Loaded):
-            self.known = model.known
+            self.checkpoint = model.checkpoint
         else:
-            self.known = find(str(model), revision=revision, dtype=dtype, device=device)
-        super().__init__(self.known.name, call_limit=call_limit, token_limit=token_limit)
-        self.longest = max_tokens or self.known.longest
-        self.writer = writer_for(self.known)
+            self.checkpoint = find(str(model), revision=revision, dtype=dtype, device=device)
+        super().__init__(self.checkpoint.name, call_limit=call_limit, token_limit=token_limit)
+        self.longest = max_tokens or self.checkpoint.longest
+        self.writer = writer_for(self.checkpoint)
         self.broken = 0
         self._batches = share_prefixes, batch_tokens, row_tokens
 
     @cached_property
     def loaded(self) -> Loaded:
         """The model with its weights."""
-        return self.known.load()
+        return self.checkpoint.load()
 
     @cached_property
     def engine(self) -> Engine:
@@ -83,9 +83,9 @@ class TransformersJudge(LocalJudge):
         """What changes the answers beyond rounding: not the device, the batches or the sharing."""
         return {
             "kind": "transformers",
-            "model": self.known.name,
-            "revision": self.known.revision,
-            "dtype": self.known.dtype,
+            "model": self.checkpoint.name,
+            "revision": self.checkpoint.revision,
+            "dtype": self.checkpoint.dtype,
             "template": self.writer.description,
             "system message": "a place of its own" if self.writer.takes_system else "merge",
             "too long": "refused",  # was an option once, and is in old stores

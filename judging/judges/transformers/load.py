@@ -22,7 +22,7 @@ NOT_HALF = ("t5", "mt5", "umt5", "switch_transformers", "longt5", "gemma2", "gem
 
 
 @dataclass(frozen=True)
-class Known:
+class Checkpoint:
     """A model before its weights are loaded: enough to write prompts, and for a specification.
 
     revision : what tells these weights from others of the same name: the hub's commit, or a
@@ -51,7 +51,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model that is ready to be asked. device : where inputs go. The rest as in `Known`."""
+    """A model that is ready to be asked. device : where inputs go. The rest as in `Checkpoint`."""
 
     model: Any
     tokenizer: Any
@@ -61,10 +61,12 @@ class Loaded:
     dtype: str
 
     @property
-    def known(self) -> Known:
-        """What was known before it was loaded."""
+    def checkpoint(self) -> Checkpoint:
+        """The model before its weights were loaded."""
         config = self.model.config
-        return Known(config, self.tokenizer, self.name, self.revision, self.dtype, lambda: self)
+        return Checkpoint(
+            config, self.tokenizer, self.name, self.revision, self.dtype, lambda: self
+        )
 
 
 def find(
@@ -73,7 +75,7 @@ def find(
     revision: str | None = None,
     dtype: str = "auto",
     device: str = "auto",
-) -> Known:
+) -> Checkpoint:
     """Find a model by its name on the hub, by its folder, or in a GGUF file.
 
     dtype : "auto" is bfloat16 on a device that has it, else float16 (float32 for models that
@@ -109,7 +111,7 @@ def find(
             raise JudgeError(explain(error, name, revision)) from error
         return Loaded(model, tokenizer, own, commit, input_device(model), kind)
 
-    return Known(config, tokenizer, own, commit, kind, load)
+    return Checkpoint(config, tokenizer, own, commit, kind, load)
 
 
 def _on_the_hub(name: str, revision: str | None) -> bool:
@@ -262,7 +264,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def writer_for(model: Known) -> Writer:
+def writer_for(model: Checkpoint) -> Writer:
     """The writer that suits a model."""
     if not model.encoder_decoder:
         return ChatWriter(model.tokenizer)

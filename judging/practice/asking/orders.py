@@ -9,7 +9,7 @@ from poe.choose.orders import Decision
 
 __all__ = ["orders_of"]
 
-WORTH, MOST = 1.1, 10.0  # times as many calls, below and above which nothing is claimed
+MIN_WORTH, MAX_WORTH = 1.1, 10.0  # times as many calls, below and above which nothing is claimed
 
 
 def orders_of(decision: Decision) -> Any:
@@ -20,7 +20,7 @@ def orders_of(decision: Decision) -> Any:
     """
     nearest = decision.c + 2.0 * decision.se
     least = decision.ratio * (1.0 + decision.c) / max(1.0 + nearest, 1e-9)
-    surely = decision.reason == "place" and nearest < 0.0 and least >= WORTH
+    surely = decision.reason == "place" and nearest < 0.0 and least >= MIN_WORTH
     case = "place, perhaps" if decision.reason == "place" and not surely else decision.reason
     errors = f.OrderErrors(decision.c, decision.se)
-    return f.Orders(case, decision.orders, errors, min(least, MOST) if surely else None)
+    return f.Orders(case, decision.orders, errors, min(least, MAX_WORTH) if surely else None)

@@ -121,7 +121,7 @@ def read_answers(
 
 
 def _of_one_system(texts: Mapping[tuple[str, str], str], count: int) -> list[str]:
-    """Of `count` prompts, which have answers of one system only, and which of them look alike."""
+    """Note which of `count` prompts one system alone answered, and which of these look alike."""
     by_prompt: dict[str, list[str]] = {}
     for name, about in texts:
         by_prompt.setdefault(about, []).append(name)

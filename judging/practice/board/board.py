@@ -101,7 +101,7 @@ class Leaderboard:
 
     @property
     def level(self) -> float:
-        """Of all intervals."""
+        """Confidence level of all intervals."""
         return self.fitting.level
 
     @property

@@ -34,10 +34,10 @@ from poe.result import Covariance, Fit
 
 __all__ = ["Clustered", "Effect", "clustered"]
 
-MANY = 200  # clusters an unknown from which leaving one out moves an error by half a per cent
+CR1_CLUSTERS = 200  # per unknown; beyond it CR1's errors are within half a per cent of CR3's
 EXPLAINED = 1e-5  # information of an answer on the coefficient below which there is none
 ENOUGH = 1e-7  # gradient left, in units of the largest weight on an unknown: errors are 1e-2
-MOST_STEPS = 60  # a covariate that is told at all takes about ten
+MOST_STEPS = 60  # identifiable covariates converge in about ten
 FREE = 1e-6  # share of a direction that other clusters must tell, at least
 
 
@@ -196,9 +196,9 @@ def _moved(fit: Fit, rows: csr_array, offset: Any, unknown: Floats, penalty: Flo
 def _sandwich(
     rows: csr_array, pull: Floats, stiffness: Floats, group: Indices, count: int, a: Floats
 ) -> Floats:
-    """V of the module's docstring; by CR1 where clusters are so many that it is the same."""
+    """V of the module's docstring; by CR1 beyond `CR1_CLUSTERS`, where it is the same."""
     width = len(a)
-    if count > MANY * width:
+    if count > CR1_CLUSTERS * width:
         member = csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
         g = member @ diags_array(pull) @ rows
         bread = np.linalg.inv(a)

@@ -89,7 +89,7 @@ def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
 
 
 def _by_prompt(fitted: Fit, columns: Columns, kind: Errors) -> bool:
-    """Whether errors are clustered: not of so many items that their covariance does not fit."""
+    """Whether to cluster errors on prompts; off where the covariance matrix would be too large."""
     known = columns.cluster is not None and len(fitted.items) <= COVARIANCE_ITEMS
     return kind == "prompt" and known and _has_slopes(fitted.expert)
 

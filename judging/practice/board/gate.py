@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Gate", "Requirement", "check", "parse"]
 
 MARGIN = r"(.+?)\s*([-+])\s*(\d+\.?\d*|\.\d+)\s*%"
-MOST_TIMES = 100.0  # times as many comparisons as there are, beyond which more are no advice
-LEAST = 0.1  # as many more, as a share of what there is: fewer may take away as well as add
+MAX_EXTRA_FACTOR = 100.0  # times as many comparisons as there are, beyond which more are no advice
+MIN_EXTRA_SHARE = 0.1  # least advised, of those made: fewer may take away as well as add
 
 
 class Requirement(NamedTuple):
@@ -73,8 +73,8 @@ class Gate:
 
     @property
     def times(self) -> float:
-        """As many comparisons, from which on more are no advice."""
-        return MOST_TIMES
+        """The factor on the comparisons made beyond which more are no advice."""
+        return MAX_EXTRA_FACTOR
 
 
 def parse(text: str, systems: Sequence[Any]) -> Requirement:
@@ -131,9 +131,9 @@ def check(
         return found("fails", "fails")
     asked = len(board.comparisons)
     times = (student.ppf(sure, freedom) * error / gap) ** 2 if gap else np.inf
-    if not times <= MOST_TIMES:
+    if not times <= MAX_EXTRA_FACTOR:
         return found("open", "never")
-    more = max(1, int(np.ceil(asked * max(times - 1.0, LEAST))))
+    more = max(1, int(np.ceil(asked * max(times - 1.0, MIN_EXTRA_SHARE))))
     return found("open", "more", more=more, beyond=_beyond(board, more, left))
 
 

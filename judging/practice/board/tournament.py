@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from judging import kinds, prompts
 from judging.judges import Answer, Question, Reader, Store, Text
-from judging.judges.asking import NEITHER, decided
+from judging.judges.asking import NO_LABEL, decided
 from judging.practice import findings as f
 from judging.practice import injection
 from judging.practice.asking.ending import Stop
@@ -93,7 +93,7 @@ class Tournament(Loop):
         self.recall()
 
     def questions(self, rows: Indices) -> list[Question]:
-        """Of (K, 3) prompts, first and second systems."""
+        """The questions of (K, 3) rows: prompt, first and second system."""
         a = self.answers
 
         return [
@@ -152,11 +152,13 @@ class Tournament(Loop):
         same, p = self._same(rows), np.full(len(rows), 0.5)
         if not same.all():
             questions, said = self.questions(rows[~same]), self.fetch(rows)
-            before = sum(why == NEITHER for why in self.why.values()), self.asked
+            before = sum(why == NO_LABEL for why in self.why.values()), self.asked
             p[~same], _, out = decided(
                 questions, said, self.asking.undecided, self.asking.on_refusal, before=before
             )
-            self.why |= {str(questions[q]): said[q].refused or NEITHER for q in np.flatnonzero(out)}
+            self.why |= {
+                str(questions[q]): said[q].refused or NO_LABEL for q in np.flatnonzero(out)
+            }
         self.equal += int(same.sum())
         self.open[tuple(rows.T)] = False
         return p
@@ -286,7 +288,7 @@ class Tournament(Loop):
         return self.open if self.both else self.new
 
     def sample(self, count: int) -> list[Question]:
-        """As many questions as will be asked, any of them: for what they will cost."""
+        """Draw `count` questions from those that can come, to predict what they will cost."""
         rows = np.argwhere(self.possible)
         return self.questions(self.rng.permutation(rows)[:count])
 

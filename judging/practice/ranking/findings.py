@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from judging import kinds
-from judging.judges.asking import NEITHER
+from judging.judges.asking import NO_LABEL
 from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
@@ -164,11 +164,11 @@ def _refusals(one: Ranking) -> list[Any]:
     if one.left_out:
         texts = tuple(f.Why(name, why) for name, why in one.left_out.items())
         copies = sum(original in one.left_out for original in one.copies.values())
-        refused = any(text.why != NEITHER for text in texts)
+        refused = any(text.why != NO_LABEL for text in texts)
         found.append(f.Silent(texts[:LEFT_OUT], max(len(texts) - LEFT_OUT, 0), copies, refused))
     if own := judged_of(one).refused:
         first, second, why = own[0]
-        refused = any(each != NEITHER for *_, each in own)
+        refused = any(each != NO_LABEL for *_, each in own)
         found.append(f.Refused(len(own), first.id, second.id, why, refused))
     return found
 

@@ -278,7 +278,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of its context."""
+        """The id of its context, "" where there is none."""
         return "" if self.group.context is None else self.group.context.id
 
     @property
@@ -415,7 +415,7 @@ def run(
             for one in [] if offline else same:
                 there = one.judged(reader, store, answered=readers[offline][1](one.prompt)).stored()
                 left[id(one)] = calls_left(len(one.texts), there, one.calls)
-                meter.known(one.calls - left[id(one)])
+                meter.skip_stored(one.calls - left[id(one)])
         reader, answered = readers[offline]
         meter.judge = reader
         judged = job.judged(

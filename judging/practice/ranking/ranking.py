@@ -122,7 +122,7 @@ class Ranking:
 
     @property
     def level(self) -> float:
-        """Of all intervals."""
+        """Confidence level of all intervals."""
         return self.fitting.level
 
     @property

@@ -43,7 +43,7 @@ PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
 LIKELY = 0.75  # between this and the level, an order is likely but not settled
 HARDLY = 0.75  # share of pairs decided by position alone from which a judge hardly reads
 LONGER, CHANCE = 0.5, 0.01  # correlation with length that is told, and how often chance may do it
-SURE = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
+CONFIDENCE_BOUNDS = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
 
 
 # How sure, and how fair ---------------------------------------------------------------------
@@ -111,7 +111,7 @@ def settled_share(fit: Fit, level: float) -> float:
 
 
 class Sureness(NamedTuple):
-    """Answers of one class of `SURE`: its bounds, how many, how sure they are on average.
+    """Answers of one class: its bounds, how many, how sure they are on average.
 
     right : how often people's scores agree, with Wilson's interval.
     """
@@ -124,7 +124,7 @@ class Sureness(NamedTuple):
 
 
 def calibration(ranking: Ranking) -> list[Sureness]:
-    """How often people's scores agree with answers that are so sure, class by class of `SURE`.
+    """How often people's scores agree with answers, by how sure these are (`CONFIDENCE_BOUNDS`).
 
     Pairs that people scored alike, and ties, are left out.
     """
@@ -134,7 +134,7 @@ def calibration(ranking: Ranking) -> list[Sureness]:
     right = (gap > 0) == (c.p > 0.5)
     used = np.isfinite(gap) & (gap != 0) & (c.p != 0.5)
     classes = []
-    for low, high in pairwise(SURE):
+    for low, high in pairwise(CONFIDENCE_BOUNDS):
         here = used & (sure >= low) & ((sure < high) | (high == 1.0))
         if here.any():
             k, n = int(right[here].sum()), int(here.sum())

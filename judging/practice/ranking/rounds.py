@@ -203,7 +203,7 @@ class Rounds(Loop):
             self._leave_out(out)
 
     def _first_round(self) -> Indices:
-        """As many calls of the opening as the first round lacks, in any case its links."""
+        """The opening's calls that the first round lacks, in any case those that link all texts."""
         known = as_set(self.made) | {*self.refused}
         rows, short = _without(self.opening, known), self.first - self.asked
         if self.by_file and self.linked and self.asked >= self.first / 2:

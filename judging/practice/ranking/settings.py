@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COVARIANCES", "Asking", "Errors", "Fitting", "prices"]
 
-# What a rule is called where nobody knows its formula, and the name of the formula.
+# Public name of a rule: its name in `poe.next_comparisons`.
 RULES: dict[str, NextRule] = {
     "adaptive": "adaptive",
     "laplace": "laplace",

@@ -34,7 +34,7 @@ from poe.arrays import Floats, Indices
 
 __all__ = ["Agreement", "Rows", "Sharpness", "agreement", "sharpness"]
 
-MANY = 10  # contexts from which errors are clustered on them
+MIN_CLUSTER_CONTEXTS = 10  # contexts from which errors are clustered on them
 CLIP = 1e-6  # of probabilities, whose logits are to be finite
 
 
@@ -76,7 +76,7 @@ class Rows:
     def clusters(self) -> int:
         """How many independent pieces: contexts where there are many, else texts."""
         contexts = len(np.unique(self.context))
-        return contexts if contexts >= MANY else self.texts
+        return contexts if contexts >= MIN_CLUSTER_CONTEXTS else self.texts
 
 
 class Agreement(NamedTuple):
@@ -176,7 +176,7 @@ def sharpness(rows: Rows, level: float) -> Sharpness | None:
 
 def shared(rows: Rows, g: Floats) -> float:
     """V of the module: the variance of the sum of g."""
-    if len(np.unique(rows.context)) >= MANY:
+    if len(np.unique(rows.context)) >= MIN_CLUSTER_CONTEXTS:
         _, at = np.unique(rows.context, return_inverse=True)
         return float((np.bincount(at, g) ** 2).sum())
     texts, at = np.unique(np.concatenate([rows.first, rows.second]), return_inverse=True)
@@ -191,7 +191,7 @@ def shared(rows: Rows, g: Floats) -> float:
 
 def _disjoint(rows: Rows) -> int:
     """Rows no two of which share a text (or a context, where there are many), at least one."""
-    if len(np.unique(rows.context)) >= MANY:
+    if len(np.unique(rows.context)) >= MIN_CLUSTER_CONTEXTS:
         return len(np.unique(rows.context))
     seen: set[int] = set()
     count = 0

@@ -24,7 +24,7 @@ PAIRS = (*pairs_of(WINS), ("wins", "losses"), ("win", "loss"), ("won", "lost"),
          ("n_wins", "n_losses"), ("n_wins", "n_wins_base"))  # fmt: skip
 NAMES = (("first", "second"), *pairs_of(SIDES), *OPPOSED)
 ALONE = (*SIDES, "column_1")  # who won against the one baseline
-MOST = 2_000_000  # rows that counts may become
+MAX_ROWS = 2_000_000  # rows that counts may become
 
 
 def rows(table: pd.DataFrame, *sides: str) -> Turned | None:
@@ -38,10 +38,10 @@ def rows(table: pd.DataFrame, *sides: str) -> Turned | None:
     (first, second), (won, lost) = who, tallies
     tied = column_of(table, TIES)
     counts = [whole(table, column) for column in (won, lost, tied) if column is not None]
-    if (total := sum(map(sum, counts))) > MOST:
+    if (total := sum(map(sum, counts))) > MAX_ROWS:
         raise ComparisonError(
-            f"{total:,} wins are counted, and {MOST:,} are the most that are read; give a row for "
-            "each winner, with the count in a column weight"
+            f"{total:,} wins are counted, and {MAX_ROWS:,} are the most that are read; give a row "
+            "for each winner, with the count in a column weight"
         )
     of = [list(chain.from_iterable(map(repeat, range(len(table)), count))) for count in counts]
     p = [value for rows, value in zip(of, (1.0, 0.0, 0.5), strict=False) for _ in rows]

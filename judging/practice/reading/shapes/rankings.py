@@ -25,7 +25,7 @@ ITEMS = ("item", "name", "id", "text_id", "model", "system", "generator", "playe
 BALLOTS = ("ranking", "ranking_id", "ballot", "voter", "round", "group", "race", *PEOPLE, *PROMPTS)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 NUMBERED = re.compile(r"(?:rank|choice|place|position|preference|pos|top)?_?(\d+)(?:st|nd|rd|th)?")
-MOST = 2_000_000  # pairs that rankings may become
+MAX_PAIRS = 2_000_000  # pairs that rankings may become
 BEST_IS_1 = "1 was read as the best rank; is it your worst? Then turn the ranks round"
 
 Ranking = list[list[Any]]  # groups of equal items, the best first
@@ -49,8 +49,8 @@ def _pairs(
         levels = [(level, item) for level, equal in enumerate(ranking) for item in equal]
         if len({str(item) for _, item in levels}) < len(levels):
             raise refusal(table, k, "an item stands twice in one ranking")
-        if len(of) + len(levels) ** 2 // 2 > MOST:
-            raise ComparisonError(f"the rankings have more than {MOST:,} pairs of items")
+        if len(of) + len(levels) ** 2 // 2 > MAX_PAIRS:
+            raise ComparisonError(f"the rankings have more than {MAX_PAIRS:,} pairs of items")
         for (better, one), (worse, other) in combinations(levels, 2):
             of.append(k)
             number.append(which)
