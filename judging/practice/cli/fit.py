@@ -49,6 +49,7 @@ def fit(
     from judging.practice.board.errors import kind_of, told, with_errors
     from judging.practice.ranking import words
     from judging.practice.ranking.findings import of_a_fit
+    from judging.practice.ranking.method import Method
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import read
     from judging.practice.reading.tables import read_tables
@@ -102,10 +103,21 @@ def fit(
             "items": shown.to_dict("records"),
         }
 
+    method = Method(
+        settings={
+            "expert": words.expert_of(result),
+            "position bias": "none" if bias is None else bias,
+            "prior": "as needed" if fitting.prior is None else fitting.prior,
+            "intervals": f"{100 * confidence:g}%, per {kind}",
+        },
+        command=screen.typed(),
+    )
     title = f"{len(shown):,} items ranked: {screen.named(tables)}"
     written = {
         files.out: lambda: csv_text(shown),
-        files.report: lambda: board(title, shown, found, None, level=confidence, thing="item"),
+        files.report: lambda: board(
+            title, shown, found, None, level=confidence, method=method, thing="item"
+        ),
     }
     screen.deliver(
         lambda: "\n".join(

@@ -123,6 +123,7 @@ def leaderboard(
     from judging.practice.board.errors import require_prompts
     from judging.practice.board.people import among_people, decide
     from judging.practice.ranking import words
+    from judging.practice.ranking.method import Method
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import UnnamedError, read
     from judging.practice.reading.tables import read_table, read_tables
@@ -141,6 +142,7 @@ def leaderboard(
         rows = read_tables(tables, **vars(reading))
     labels = read(read_table(people)) if people else None
     stop, left, stopped = None, math.inf, None
+    asked: Tournament | None = None
     if judge is None:
         if offline or dry_run:
             raise JudgeError(
@@ -220,10 +222,24 @@ def leaderboard(
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"
     )
+    settings = {
+        "expert": words.expert_of(result.plain),
+        "prior": "as needed" if fitting.prior is None else fitting.prior,
+        "intervals": f"{100 * confidence:g}%, per {result.errors}",
+        "length control": "yes" if length_control else "no",
+    }
+    if asked is not None:
+        settings |= {"attribute": attribute, "orders": asking.orders, "seed": calling.seed}
+    method = Method(
+        settings=settings,
+        command=screen.typed(),
+        judge=None if asked is None else asked.judge,
+        prompt=None if asked is None else asked.prompt,
+    )
     written: dict[Path | None, Callable[[], str]] = {
         files.out: lambda: csv_text(frame),
         files.comparisons: lambda: csv_text(columns.to_table()),
-        files.report: lambda: board(title, frame, found, rates, level=confidence),
+        files.report: lambda: board(title, frame, found, rates, level=confidence, method=method),
     }
     screen.deliver(
         lambda: "\n".join(

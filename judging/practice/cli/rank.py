@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -187,7 +185,7 @@ def rank(
             files.report: lambda: page(
                 rankings,
                 attribute=" and ".join(dict.fromkeys(attribute)),
-                command=shlex.join(["judging", *sys.argv[1:]]),
+                command=screen.typed(),
                 thing=phrasing.thing,
                 before=before,
             ),

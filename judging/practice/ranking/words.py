@@ -70,9 +70,9 @@ def kind(ranking: Ranking) -> str:
     return "simulated: no language model was asked" if invented else "measured"
 
 
-def expert_of(ranking: Ranking) -> str:
+def expert_of(fit: Fit) -> str:
     """The expert's name."""
-    return type(ranking.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
+    return type(fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
 
 
 # In a terminal --------------------------------------------------------------------------------
