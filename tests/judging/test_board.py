@@ -230,7 +230,8 @@ def test_fit_and_leaderboard_give_one_interval_and_say_which(tmp_path, capsys, e
         found, said = [], []
         for command in ("fit", "leaderboard"):
             out = tmp_path / f"{command}.csv"
-            assert main([command, str(path), "--set", f"errors={errors}", "--out", str(out)]) == 0
+            options = ["--set", f"errors={errors}", "--out", str(out), "--verbose"]
+            assert main([command, str(path), *options]) == 0
             found.append(pd.read_csv(out)[["rank", "name", "score", "low", "high"]])
             text = capsys.readouterr().out
             said.append(re.findall(r"Intervals are per \w+", text))
