@@ -179,9 +179,9 @@ class TestHelp:
         table = tmp_path / "t.csv"
         command = ["rank", str(table), "--attribute", "nicer", "--judge", "demo", "--batch", *after]
         assert main(command) == 2
-        assert "Option '--batch' needs FILE." in capsys.readouterr().err
+        assert "Option '--batch' requires an argument, FILE." in capsys.readouterr().err
         assert main([*command[: -1 - len(after)], "--set", "compare-with"]) == 2
-        assert "compare-with' needs" in capsys.readouterr().err
+        assert "compare-with' requires" in capsys.readouterr().err
 
 
 class TestNames:

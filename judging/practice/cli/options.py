@@ -76,7 +76,7 @@ class Command(_Shown, TyperCommand):
             one = options.get(word)
             bare = one is None or getattr(one, "is_flag", False) or getattr(one, "count", False)
             if one is not None and not bare and (after == "--" or after in options):
-                ctx.fail(f"Option {word!r} needs {one.metavar or 'a value'}.")
+                ctx.fail(f"Option {word!r} requires an argument, {one.metavar or 'a value'}.")
 
     def show_first(self, ctx: Any) -> None:
         """Show what most people need, and end."""
@@ -364,7 +364,7 @@ def columns(meanings: dict[str, str]) -> Any:
     )
 
 
-def named(given: Sequence[str], meanings: dict[str, str]) -> dict[str, str | None]:
+def named(given: Sequence[str], meanings: dict[str, str]) -> dict[str, Any]:
     """The column of every name, None where it is not told."""
     found = dict[str, str | None].fromkeys(meanings)
     for text in given:
