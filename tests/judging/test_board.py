@@ -183,7 +183,8 @@ def test_several_files_a_reference_and_a_breakdown_in_one_command(tmp_path, caps
         "base",
         "--column",
         "by=dataset",
-        "--length-control",
+        "--set",
+        "length-control",
     ]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -488,7 +488,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     pd.DataFrame(rows).to_csv(table, index=False)
     store, made = tmp_path / "s.sqlite", tmp_path / "made.csv"
     base = ["leaderboard", str(table), "--judge", "demo", "--store", str(store), "--quiet"]
-    base += ["--attribute", "easier to read", "--budget", "80", "--length-control"]
+    base += ["--attribute", "easier to read", "--budget", "80", "--set", "length-control"]
     assert main([*base, "--offline"]) == 1
     assert "there is no store" in capsys.readouterr().err
     assert main(["leaderboard", str(table)]) == 1
@@ -534,7 +534,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert found["win_rates"]["m0"]["m0"] is None
     assert "<td>m0</td>" in page.read_text()
     assert set(order) == {"m0", "m1", "m2", "m3"}
-    assert main(["leaderboard", str(made), "--length-control", "--json"]) == 0
+    assert main(["leaderboard", str(made), "--set", "length-control", "--json"]) == 0
     returned = json.loads(capsys.readouterr().out)
     for row, same in zip(found["systems"], returned["systems"], strict=True):
         numbers = [name for name in row if isinstance(row[name], float)]

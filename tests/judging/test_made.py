@@ -82,7 +82,7 @@ def test_little_is_on_the_terminal_and_the_rest_with_verbose(command, folder, ru
 
 
 def test_what_was_asked_for_is_said_without_verbose(folder, run, capsys):
-    status = run(*COUNTED, "--require", "x >= y", "--length-control")
+    status = run(*COUNTED, "--require", "x >= y", "--set", "length-control")
     said = capsys.readouterr().out.splitlines()
     assert status == 3
     assert [line for line in said if line.startswith("x >= y: ")] == [said[4]]

@@ -83,7 +83,7 @@ def leaderboard(
         bool,
         o.opt(
             "Show scores at equal answer lengths beside the ranking, by alpaca_eval's model.",
-            "--length-control",
+            o.SET + "length-control",
         ),
     ] = False,
     require: Annotated[
@@ -114,8 +114,8 @@ def leaderboard(
 ) -> None:
     """Rank systems by their answers to the same prompts.
 
-    The ranking takes the comparisons as they are; --length-control adds the scores that answers of
-    equal length would have.
+    The ranking takes the comparisons as they are; --set length-control adds the scores that
+    answers of equal length would have.
     """
     from judging.judges.asking import stored_judge
     from judging.judges.spending import RoundWrittenError
