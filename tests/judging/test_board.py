@@ -183,7 +183,8 @@ def test_several_files_a_reference_and_a_breakdown_in_one_command(tmp_path, caps
         "base",
         "--column",
         "by=dataset",
-        "--length-control",
+        "--set",
+        "length-control",
     ]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -230,7 +231,8 @@ def test_fit_and_leaderboard_give_one_interval_and_say_which(tmp_path, capsys, e
         found, said = [], []
         for command in ("fit", "leaderboard"):
             out = tmp_path / f"{command}.csv"
-            assert main([command, str(path), "--set", f"errors={errors}", "--out", str(out)]) == 0
+            options = ["--set", f"errors={errors}", "--out", str(out), "--verbose"]
+            assert main([command, str(path), *options]) == 0
             found.append(pd.read_csv(out)[["rank", "name", "score", "low", "high"]])
             text = capsys.readouterr().out
             said.append(re.findall(r"Intervals are per \w+", text))

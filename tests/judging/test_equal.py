@@ -10,6 +10,8 @@ from judging.judges import Answer, Reader
 from judging.practice.ranking import words
 from judging.practice.ranking.changes import changes
 from judging.practice.ranking.equal import on_top
+from judging.practice.ranking.verdict import MOST_TIMES, of_fit
+from judging.practice.sentences import say
 from poe.ranks import shared_ranks
 
 
@@ -76,3 +78,13 @@ def test_an_earlier_ranking_too_has_shared_ranks():
     table["score"] = [2.0, 1.0, 1.0, 0.0, -4.0]
     moved = changes(table, table).table.set_index("name").loc[table["name"]]
     assert moved["rank"].tolist() == moved["rank_before"].tolist() == [1, 2, 2, 4, 5]
+
+
+def test_a_dead_heat_of_votes_says_how_many_more_its_chance_is_of():
+    """One win each, and ties: nothing is infinite, and the chance is that of so many answers."""
+    rows = [("x", "y", 1.0), ("y", "x", 1.0), *[("x", "y", 0.5)] * 49, *[("y", "x", 0.5)] * 49]
+    advice = of_fit(poe.fit(comparisons(rows)), 0.95)
+    assert (advice.state, advice.why.tie.case, advice.more) == ("ask", "equal", None)
+    assert [odds.case for odds in advice.why.odds] == ["endless"]
+    assert MOST_TIMES == 100, "which the sentence says in words"
+    assert "a hundred times as many votes" in say(advice, "system", "vote")

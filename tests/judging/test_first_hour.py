@@ -139,6 +139,11 @@ def commands(group, path=()):
         yield from commands(one, here) if hasattr(one, "commands") else [(here, one)]
 
 
+def app_help(name):
+    """The help of a command as it is declared."""
+    return dict(commands(typer.main.get_command(app)))[(name,)].help
+
+
 class TestHelp:
     def test_every_command_has_examples_at_its_head_that_can_be_typed(self, capsys):
         _attach([])
@@ -158,8 +163,38 @@ class TestHelp:
             assert lines[0] in capsys.readouterr().out
         assert parse(["rank", "essays.csv", "--atribute", "clearer"]), "control: a typo is told"
 
+    @pytest.mark.parametrize("command", ["rank", "leaderboard", "ask", "fit"])
+    def test_no_line_of_the_text_is_broken_but_by_the_width(self, command, capsys, monkeypatch):
+        monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 2000)
+        for flag in ("-h", "--help"):
+            assert main([command, flag]) == 0
+            said = capsys.readouterr().out.split("╭")[0]
+            paragraphs = app_help(command).split("\n\n")
+            for one in (paragraphs[0], *paragraphs[2:]):  # the examples have lines of their own
+                assert "\n" not in one
+                assert one in said, f"control: {said}"
+
+    @pytest.mark.parametrize("after", [[], ["--quiet"], ["--store", "s.sqlite"]])
+    def test_an_option_without_its_value_is_told_what_it_needs(self, after, tmp_path, capsys):
+        table = tmp_path / "t.csv"
+        command = ["rank", str(table), "--attribute", "nicer", "--judge", "demo", "--batch", *after]
+        assert main(command) == 2
+        assert "Option '--batch' requires an argument, FILE." in capsys.readouterr().err
+        assert main([*command[: -1 - len(after)], "--set", "compare-with"]) == 2
+        assert "compare-with' requires" in capsys.readouterr().err
+
 
 class TestNames:
+    def test_an_unknown_command_is_told_the_nearest_or_what_there_is(self, capsys):
+        def said(*words):
+            assert main([*words]) == 2
+            return " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+        assert "Did you mean 'leaderboard'?" in said("leader-board")
+        assert "Ready here: " in said("judges")
+        assert "There are rank, leaderboard, fit, plan," in said("xyzzy")
+        assert "There are list, fetch." in said("data", "xyzzy")
+
     @pytest.mark.parametrize(
         ("typed", "meant"),
         [

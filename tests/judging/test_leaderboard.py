@@ -472,7 +472,7 @@ def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
         expected = poe.fit(c, bias=bias, covariance="scatter").to_frame()
         np.testing.assert_allclose(found["score"], expected["score"])
         np.testing.assert_allclose(found["low"], expected["low"])
-    assert main(["fit", str(tmp_path / "alpaca.json")]) == 0
+    assert main(["fit", str(tmp_path / "alpaca.json"), "--verbose"]) == 0
     assert "per instruction: errors are clustered on it (40 values)" in capsys.readouterr().out
 
 
@@ -488,7 +488,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     pd.DataFrame(rows).to_csv(table, index=False)
     store, made = tmp_path / "s.sqlite", tmp_path / "made.csv"
     base = ["leaderboard", str(table), "--judge", "demo", "--store", str(store), "--quiet"]
-    base += ["--attribute", "easier to read", "--budget", "80", "--length-control"]
+    base += ["--attribute", "easier to read", "--budget", "80", "--set", "length-control"]
     assert main([*base, "--offline"]) == 1
     assert "there is no store" in capsys.readouterr().err
     assert main(["leaderboard", str(table)]) == 1
@@ -506,18 +506,22 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "asked now: 50 calls, " in text
     page, scores = tmp_path / "r.html", tmp_path / "scores.csv"
     files = ["--comparisons", str(made), "--report", str(page), "--out", str(scores)]
-    assert main([*base, *files]) == 0
+    assert main([*base, *files, "--verbose"]) == 0
     first = capsys.readouterr().out
     assert "per prompt: errors are clustered on it (20 values)" in first
     assert "rank, equal length" in first
     assert main([*base, "--dry-run"]) == 0
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
-    assert main([*base, "--offline"]) == 0
+    assert main([*base, "--offline", "--verbose"]) == 0
     again = capsys.readouterr().out
     assert "80 comparisons asked now, 0 known" not in first
     assert "0 comparisons asked now, 80 known already" in again
     kept = [  # but for what was asked, the files, and chances, which are sampled
-        [x for x in t.splitlines() if not re.search("asked now|^written|95% sure|^Stopped", x)]
+        [
+            x
+            for x in t.splitlines()
+            if not re.search("asked now|^written|95% confidence|^Stopped", x)
+        ]
         for t in (again, first)
     ]
     assert kept[0] == kept[1]
@@ -530,7 +534,7 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert found["win_rates"]["m0"]["m0"] is None
     assert "<td>m0</td>" in page.read_text()
     assert set(order) == {"m0", "m1", "m2", "m3"}
-    assert main(["leaderboard", str(made), "--length-control", "--json"]) == 0
+    assert main(["leaderboard", str(made), "--set", "length-control", "--json"]) == 0
     returned = json.loads(capsys.readouterr().out)
     for row, same in zip(found["systems"], returned["systems"], strict=True):
         numbers = [name for name in row if isinstance(row[name], float)]
@@ -611,11 +615,12 @@ def test_no_system_is_left_out_of_a_board_in_silence(tmp_path, capsys, monkeypat
     ]
     pd.DataFrame(rows).to_csv("a.csv", index=False)
     command = ["leaderboard", "a.csv", "--judge", "demo", "--quiet"]
-    for more, said in (
-        (("--require", "d >= a"), "there is no system 'd'"),
-        (("--reference", "d"), "there is no system 'd' to hold the others against"),
+    for status, more, said in (
+        (2, ("--require", "d >= a"), "there is no system 'd'"),
+        (2, ("--require", "c>a"), "is no requirement"),
+        (1, ("--reference", "d"), "there is no system 'd' to hold the others against"),
     ):
-        assert main([*command, *more]) == 1
+        assert main([*command, *more]) == status
         assert said in capsys.readouterr().err
         assert not (tmp_path / "judgements.sqlite").exists(), "nothing was asked"
     assert main([*command, "--require", "c >= a", "--limit-calls", "1"]) == 3
@@ -692,7 +697,7 @@ def test_the_leaderboard_says_why_it_stopped_and_asks_for_nothing_that_is_not_le
     wanted = ("--require", "mid >= old + 1%", "--require", "new >= old")
 
     def ask(*more):
-        main(["leaderboard", "a.csv", "--judge", "demo", "--quiet", *wanted, *more])
+        main(["leaderboard", "a.csv", "--judge", "demo", "--quiet", "--verbose", *wanted, *more])
         return capsys.readouterr().out
 
     said = ask("--orders", "one", "--budget", "30")

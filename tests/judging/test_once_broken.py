@@ -62,10 +62,10 @@ def test_none_of_all_pairs_in_an_order_is_none(folder, capsys):
     lines = ["system,prompt,answer", *(f"{s},{p},{t} {s}" for s, p, t in rows)]
     Path("answers.csv").write_text("\n".join(lines))
     command = ["leaderboard", "answers.csv", "--judge", "demo", "--attribute", "better"]
-    assert main([*command, "--budget", "all", "--quiet"]) == 0
+    assert main([*command, "--budget", "all", "--quiet", "--verbose"]) == 0
     said = capsys.readouterr().out
-    assert "No pair of systems is in an order that is at least 95% sure." in said
-    assert "under 1% are in an order" not in said
+    assert "No pair is ordered with 95% confidence." in said
+    assert "under 1% are ordered" not in said
 
 
 def test_workers_are_called_what_they_are(capsys):

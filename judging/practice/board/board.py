@@ -319,7 +319,7 @@ def leaderboard(
     store: Store | str | Path | None = None,
     seed: int = 0,
     progress: bool | None = None,
-    **columns: str | None,
+    **columns: Any,
 ) -> Leaderboard:
     """Rank systems from answers to many prompts, or from comparisons of them that exist.
 

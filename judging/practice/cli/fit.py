@@ -26,7 +26,7 @@ COLUMNS = {**COMPARED, "weight": "how many times a row counts"}
     "notes (the same in sentences), comparisons, bias, errors (vote, pair or prompt) and items (as "
     "--out)."
 )
-@o.takes(fitting="expert bias prior errors level", files="out report as_json")
+@o.takes(calling="verbose", fitting="expert bias prior errors level", files="out report as_json")
 def fit(
     tables: Annotated[
         list[Path],
@@ -40,6 +40,7 @@ def fit(
     *,
     column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
     reading: o.Reading,
+    calling: o.Calling,
     fitting: Fitting,
     files: o.Files,
     people: o.PeopleFile = None,
@@ -49,6 +50,7 @@ def fit(
     from judging.practice.board.errors import kind_of, told, with_errors
     from judging.practice.ranking import words
     from judging.practice.ranking.findings import of_a_fit
+    from judging.practice.ranking.method import Method
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import read
     from judging.practice.reading.tables import read_tables
@@ -63,10 +65,10 @@ def fit(
     confidence = fitting.level
     inputs = [*tables, *([people] if people else [])]
     screen.require_writable(files.report, files.out, inputs=inputs)
-    labels = read_people(people) if people else None
+    labels = read_people(people, **reading.words) if people else None
     with screen.busy(f"reading {screen.named(tables)}"):
-        rows = read_tables(tables, **vars(reading))
-        said = read(rows, **o.named(column, COLUMNS))
+        rows = read_tables(tables, **reading.file)
+        said = read(rows, **o.named(column, COLUMNS), **reading.words)
     c = Comparisons(first=said.first, second=said.second, p=said.p, weight=said.weight)
     bias = fitting.bias if said.in_order else None
     family = get_expert(fitting.expert)
@@ -90,26 +92,39 @@ def fit(
             in_order=said.in_order,
             people=beside,
         )._replace(notes=notes)
-        sentences = found.sentences("item", "comparison")
 
     def everything() -> dict[str, Any]:
         return {
             "findings": as_data([*found.verdict, *found.more]),
-            "notes": sentences,
+            "notes": found.sentences("item", "comparison"),
             "comparisons": len(c),
             "bias": result.bias,
             "errors": kind,
             "items": shown.to_dict("records"),
         }
 
+    method = Method(
+        settings={
+            "expert": words.expert_of(result),
+            "position bias": "none" if bias is None else bias,
+            "prior": "as needed" if fitting.prior is None else fitting.prior,
+            "intervals": f"{100 * confidence:g}%, per {kind}",
+        },
+        command=screen.typed(),
+    )
     title = f"{len(shown):,} items ranked: {screen.named(tables)}"
     written = {
         files.out: lambda: csv_text(shown),
-        files.report: lambda: board(title, shown, found, None, level=confidence, thing="item"),
+        files.report: lambda: board(
+            title, shown, found, None, level=confidence, method=method, thing="item"
+        ),
     }
     screen.deliver(
         lambda: "\n".join(
-            [words.aligned(words.rows_of(shown, confidence, fit=result)), *sentences]
+            [
+                words.aligned(words.rows_of(shown, confidence, fit=result)),
+                *words.of_a_board(found, "item", verbose=calling.verbose),
+            ]
         ),
         everything if files.as_json else None,
         {path: content for path, content in written.items() if path is not None},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from judging.errors import JudgeError
 from judging.practice.cli import batches, exits, opening, screen
 from judging.practice.cli import config as cfg
 from judging.practice.cli import options as o
-from judging.practice.cli.exits import Status
+from judging.practice.cli.exits import SaidError, Status
 from judging.practice.cli.fit import COMPARED
 from judging.practice.ranking.settings import ASKED, Asking, Fitting
 
@@ -41,7 +42,7 @@ COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with 
 )
 @o.takes(
     phrasing="wording",
-    calling="dry_run store quiet judge_option batch seed",
+    calling="dry_run store quiet verbose judge_option batch seed",
     asking=ASKING,
     fitting="prior errors level",
 )
@@ -82,7 +83,7 @@ def leaderboard(
         bool,
         o.opt(
             "Show scores at equal answer lengths beside the ranking, by alpaca_eval's model.",
-            "--length-control",
+            o.SET + "length-control",
         ),
     ] = False,
     require: Annotated[
@@ -113,8 +114,8 @@ def leaderboard(
 ) -> None:
     """Rank systems by their answers to the same prompts.
 
-    The ranking takes the comparisons as they are; --length-control adds the scores that answers of
-    equal length would have.
+    The ranking takes the comparisons as they are; --set length-control adds the scores that
+    answers of equal length would have.
     """
     from judging.judges.asking import stored_judge
     from judging.judges.spending import RoundWrittenError
@@ -123,9 +124,11 @@ def leaderboard(
     from judging.practice.board.errors import require_prompts
     from judging.practice.board.people import among_people, decide
     from judging.practice.ranking import words
+    from judging.practice.ranking.method import Method
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import UnnamedError, read
     from judging.practice.reading.tables import read_table, read_tables
+    from judging.practice.sentences import say_all
     from judging.quoting import csv_text
     from poe.errors import ComparisonError
 
@@ -138,16 +141,18 @@ def leaderboard(
     inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
     screen.require_writable(files.report, files.out, files.comparisons, inputs=inputs)
     with screen.busy(f"reading {screen.named(tables)}"):
-        rows = read_tables(tables, **vars(reading))
-    labels = read(read_table(people)) if people else None
+        rows = read_tables(tables, **reading.file)
+    labels = read(read_table(people), **reading.words) if people else None
     stop, left, stopped = None, math.inf, None
+    asked: Tournament | None = None
     if judge is None:
         if offline or dry_run:
             raise JudgeError(
                 "--dry-run and --offline are for a judge, and without --judge nothing is asked"
             )
         try:
-            columns = read(rows, **{name: names[name] for name in (*COMPARED, "by")})
+            own = {name: names[name] for name in (*COMPARED, "by")}
+            columns = read(rows, **own, **reading.words)
         except UnnamedError as error:
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
         columns = replace(columns, notes=(*rows.attrs["notes"], *columns.notes))
@@ -155,7 +160,7 @@ def leaderboard(
         answers = read_answers(rows, **{name: names[name] for name in (*ANSWERED, "by")})
         require_prompts(errors, len(answers.prompts))
         require_system(reference, answers.systems)
-        wanted = [gate.parse(text, answers.systems) for text in require]
+        wanted = _wanted(require, answers.systems)
         calls = answers.calls(budget, both_orders=asking.orders != "one")
         if not offline:
             opened = opening.open_judge(judge, calling.judge_option, asking)
@@ -207,7 +212,7 @@ def leaderboard(
         )
         frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
         if judge is None:
-            wanted = [gate.parse(text, result.plain.items) for text in require]
+            wanted = _wanted(require, result.plain.items)
         verdicts = [gate.check(result, one, sure) for one in wanted]
         found, beside = result.findings(), None
         if labels is not None:
@@ -215,31 +220,48 @@ def leaderboard(
             found.more.insert(0, decide(columns, labels, confidence))
             found.notes.extend(f"{people}: {note}" for note in labels.notes)
         found.more[:0] = verdicts
-        sentences = found.sentences("system", "comparison")
 
     title = (
         f"{len(frame)} systems ranked: {attribute}" if judge else f"Ranked: {screen.named(tables)}"
     )
+    settings = {
+        "expert": words.expert_of(result.plain),
+        "prior": "as needed" if fitting.prior is None else fitting.prior,
+        "intervals": f"{100 * confidence:g}%, per {result.errors}",
+        "length control": "yes" if length_control else "no",
+    }
+    if asked is not None:
+        settings |= {"attribute": attribute, "orders": asking.orders, "seed": calling.seed}
+    method = Method(
+        settings=settings,
+        command=screen.typed(),
+        judge=None if asked is None else asked.judge,
+        prompt=None if asked is None else asked.prompt,
+    )
     written: dict[Path | None, Callable[[], str]] = {
         files.out: lambda: csv_text(frame),
         files.comparisons: lambda: csv_text(columns.to_table()),
-        files.report: lambda: board(title, frame, found, rates, level=confidence),
+        files.report: lambda: board(title, frame, found, rates, level=confidence, method=method),
     }
+
+    def text() -> str:
+        shown = [words.aligned(words.rows_of(frame, confidence, fit=result.plain))]
+        if not calling.verbose:
+            shown += say_all(verdicts, "system", "comparison")
+        shown += words.of_a_board(
+            found, "system", partial=stop is not None, verbose=calling.verbose
+        )
+        if calling.verbose:
+            head = "Share of comparisons won by the row's system, as counted (above: as fitted):"
+            shown += [f"\n{head}", words.aligned(words.matrix(rates))]
+        if beside is not None:
+            shown += ["\nWin rates among people:", words.aligned(words.of_people(beside))]
+        if by:
+            shown += [f"\nBy {by}:", words.aligned(words.by_group(groups))]
+        return "\n".join(shown)
+
     screen.deliver(
-        lambda: "\n".join(
-            [
-                words.aligned(words.rows_of(frame, confidence, fit=result.plain)),
-                *sentences,
-                "\nShare of comparisons won by the row's system, as counted (above: as fitted):",
-                words.aligned(words.matrix(rates)),
-                *(
-                    ["\nWin rates among people:", words.aligned(words.of_people(beside))]
-                    if beside is not None
-                    else []
-                ),
-                *([f"\nBy {by}:", words.aligned(words.by_group(groups))] if by else []),
-            ]
-        ),
+        text,
         (lambda: _everything(result, found, verdicts, beside, partial=stop is not None))
         if files.as_json
         else None,
@@ -249,6 +271,17 @@ def leaderboard(
         by_file.finish(kept)
     exits.stopped(stop)
     exits.gated(verdicts)
+
+
+def _wanted(require: Sequence[str], systems: Sequence[Any]) -> list[gate.Requirement]:
+    """The requirements; one that is none is a mistake on the command line."""
+    from judging.practice.board import gate
+
+    try:
+        return [gate.parse(text, systems) for text in require]
+    except ValueError as error:
+        print(f"judging: {error}", file=sys.stderr)
+        raise SaidError(Status.MISUSED) from None
 
 
 def _everything(

@@ -6,6 +6,7 @@ import inspect
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,7 +46,7 @@ class Command(_Shown, TyperCommand):
         self.context_settings = {**self.context_settings, "help_option_names": ["--help"]}
         function = getattr(self.callback, "__name__", "")
         examples = EXAMPLES.get(name or "") or EXAMPLES.get(function, "")
-        first, *rest = (self.help or "").split("\n\n")
+        first, *rest = (" ".join(part.split()) for part in (self.help or "").split("\n\n"))
         self.help = "\n\n".join([first, *filter(None, [examples.strip()]), *rest])
         self.first = FIRST.get(function, "").split()
 
@@ -63,7 +64,19 @@ class Command(_Shown, TyperCommand):
                 name, equals, value = given.removesuffix("=true").partition("=")
                 word = f"{SET}{name.replace('_', '-')}{equals}{value}"
             found.append(word)
+        self.require_values(ctx, found)
         return list(super().parse_args(ctx, found))
+
+    def require_values(self, ctx: Any, words: Sequence[str]) -> None:
+        """Refuse an option that another option follows, or nothing, in place of its value."""
+        options = {name: one for one in self.params for name in one.opts if name[:2] == "--"}
+        for word, after in pairwise([*words, "--"]):
+            if word == "--":
+                return
+            one = options.get(word)
+            bare = one is None or getattr(one, "is_flag", False) or getattr(one, "count", False)
+            if one is not None and not bare and (after == "--" or after in options):
+                ctx.fail(f"Option {word!r} requires an argument, {one.metavar or 'a value'}.")
 
     def show_first(self, ctx: Any) -> None:
         """Show what most people need, and end."""
@@ -78,6 +91,18 @@ class Command(_Shown, TyperCommand):
 
 class Group(_Shown, TyperGroup):
     """Commands, their help without noise."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of that name; what there is, where none comes near."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:  # click's own copy inside typer has no public name
+            said = getattr(error, "message", "")
+            if said and "Did you mean" not in said:
+                there = f"There are {', '.join(self.commands)}."
+                hint = kinds.ready() if args[0] in ("judges", "models") else there
+                error.message = f"{said} {hint}"  # type: ignore[attr-defined]
+            raise
 
 
 app = typer.Typer(
@@ -236,7 +261,7 @@ class Calling:
     quiet: bool = setting(False, "Show no progress.", flag="--quiet")
     verbose: bool = setting(
         False,
-        "Print all that is known of the ranking and the judge, as the report has it.",
+        "Print all that is known of the ranking and what it rests on, as the report has it.",
         flag="--verbose",
     )
     judge_option: list[str] = setting(
@@ -289,6 +314,28 @@ class Reading:
         "The sheet of a workbook; by default the first that is not empty.",
         flag=SET + "sheet",
     )
+    tie_word: list[str] = setting(
+        list,
+        "A word for a tie in the column that says who won; may be repeated.",
+        flag=SET + "tie-word",
+        metavar="WORD",
+    )
+    skip_word: list[str] = setting(
+        list,
+        "A word in that column by which a row is left out; may be repeated.",
+        flag=SET + "skip-word",
+        metavar="WORD",
+    )
+
+    @property
+    def file(self) -> dict[str, Any]:
+        """How any table is read."""
+        return {"encoding": self.encoding, "sheet": self.sheet}
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """How one is read that says who won."""
+        return {"tie_word": self.tie_word, "skip_word": self.skip_word}
 
 
 JudgeName = Annotated[str, opt(f"The judge: {FORMS}", "--judge", metavar="JUDGE")]
@@ -317,7 +364,7 @@ def columns(meanings: dict[str, str]) -> Any:
     )
 
 
-def named(given: Sequence[str], meanings: dict[str, str]) -> dict[str, str | None]:
+def named(given: Sequence[str], meanings: dict[str, str]) -> dict[str, Any]:
     """The column of every name, None where it is not told."""
     found = dict[str, str | None].fromkeys(meanings)
     for text in given:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -121,7 +119,7 @@ def rank(
     screen.require_writable(
         files.report, files.out, files.comparisons, inputs=[texts, calling.store, *more]
     )
-    labels = read_people(people) if people else None
+    labels = read_people(people, **reading.words) if people else None
     before = read_ranking(compare_with) if compare_with else None
     by_file = batches.Batches(
         calling.batch, calling.store, forbidden=asking.offline or asking.limited
@@ -131,7 +129,7 @@ def rank(
         fitting = replace(fitting, top=until_top)
     names = {f"{name}_column": given for name, given in o.named(column, COLUMNS).items()}
     with screen.busy(f"reading {texts}"):
-        own = read_texts(texts, **names, **vars(reading))
+        own = read_texts(texts, **names, **reading.file)
         todo = jobs(
             own,
             list(dict.fromkeys(judge)),
@@ -187,7 +185,7 @@ def rank(
             files.report: lambda: page(
                 rankings,
                 attribute=" and ".join(dict.fromkeys(attribute)),
-                command=shlex.join(["judging", *sys.argv[1:]]),
+                command=screen.typed(),
                 thing=phrasing.thing,
                 before=before,
             ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import sys
 import tempfile
 import threading
@@ -155,6 +156,11 @@ def write(path: Path, text: str, *, quiet: bool = False) -> None:
 def named(paths: Sequence[Path]) -> str:
     """One file by its path, several by their number."""
     return str(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+
+
+def typed() -> str:
+    """The command as it was typed, for whoever repeats it."""
+    return shlex.join(["judging", *sys.argv[1:]])
 
 
 def deliver(

@@ -12,12 +12,9 @@ colours are names of classes, for light, dark and paper.
 from __future__ import annotations
 
 import base64
-import datetime
 import hashlib
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +24,7 @@ from judging.machine import write
 from judging.practice import findings as f
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.equal import on_top
+from judging.practice.ranking.method import Method
 from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
 from judging.practice.ranking.together import Together, together
 from judging.practice.ranking.verdict import Advice
@@ -104,8 +102,6 @@ def report(
         title=f"{_number_of_texts(rankings):,} {plural(thing)} ranked: {attribute}",
         attribute=attribute,
         things=plural(thing),
-        command=command.replace(" --", " \\\n  --"),
-        made=made or datetime.date.today().isoformat(),
         kind=words.kind(rankings[0]),
         judge=" and ".join(dict.fromkeys(map(judge_name, rankings))),
         facts=_facts(rankings),
@@ -115,11 +111,9 @@ def report(
         changes=None if before is None else _changes(rankings[0], before),
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        settings=_settings(rankings[0]),
-        specification=judged_of(rankings[0]).judge.specification,
+        **_method(rankings[0], command, made).page(),
         prompt=judged_of(rankings[0]).prompt,
-        sent=_sent(rankings[0]),
-        expert=words.expert_of(rankings[0]),
+        expert=words.expert_of(rankings[0].fit),
         calls=f"{findings.cost(rankings).comparisons:,}",
         excerpt=EXCERPT,
         named_up_to=NAMED,
@@ -143,6 +137,7 @@ def board(
     rates: pd.DataFrame | None,
     *,
     level: float,
+    method: Method,
     thing: str = "system",
 ) -> str:
     """The page on comparisons that exist: `Fit.to_frame` or `Leaderboard.to_frame`, win rates."""
@@ -158,6 +153,7 @@ def board(
     shown = drawn.iloc[_ends(len(drawn))]
     return _rendered(
         "board.html",
+        **method.page(),
         title=title,
         rows=rows,
         verdict=_headline(found.verdict, thing, "comparison"),
@@ -242,32 +238,20 @@ def _orders(calls: int, pairs: int, n_items: int) -> Any:
     return f.InOrders("mixed" if both and one else "one" if one else every, both, one)
 
 
-def _sent(one: Ranking) -> str:
-    """The prompt as the judge gets it, with the sentence that a chat is given beside it."""
-    prompt, given = judged_of(one).prompt, judged_of(one).judge.specification
-    labels = f"{', '.join(prompt.labels[:-1])} or {prompt.labels[-1]}"
-    more = given.get("instruction", "") if given.get("prefix") == "ask" else ""
-    return "\n\n".join(filter(None, [prompt.template, more.replace("{labels}", labels)]))
-
-
-def _settings(one: Ranking) -> dict[str, object]:
-    prompt = judged_of(one).prompt
-    prefix = prompt.prefix or "none"
-    if judged_of(one).judge.specification.get("prefix") == "ask":
-        prefix = "not sent"
+def _method(one: Ranking, command: str, made: str) -> Method:
     orders = "both orders" if one.both_orders else "one order"
-    return {
-        "expert": words.expert_of(one),
-        "selection": f"{one.asking.rule}, {orders}",
-        "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
-        "seed": one.seed,
-        "label words": ", ".join(prompt.labels),
-        "answer prefix": prefix,
-        "system message": prompt.system or "none",
-        "prompt": f"{prompt.name}, {prompt.digest[:12]}",
-        "versions": f"Python {platform.python_version()}, NumPy {version('numpy')}, "
-        f"SciPy {version('scipy')}, pandas {version('pandas')}",
-    }
+    return Method(
+        settings={
+            "expert": words.expert_of(one.fit),
+            "selection": f"{one.asking.rule}, {orders}",
+            "intervals": f"{100 * one.level:g}%, by {one.fit.covariance_choice}",
+            "seed": one.seed,
+        },
+        command=command,
+        judge=judged_of(one).judge,
+        prompt=judged_of(one).prompt,
+        made=made,
+    )
 
 
 # One ranking ----------------------------------------------------------------------------------
@@ -512,7 +496,7 @@ def _basis(one: Ranking) -> Any:
         return f.Width(case, scatter.size, scatter.shared, scatter.freedom)
     decided = np.isin(one.comparisons.p, (0.0, 0.5, 1.0)).all()
     case = "one each" if fit.covariance_choice == "curvature" or decided else "few"
-    return f.Width(case if words.expert_of(one) == "Bradley-Terry" else "expert", 1.0, 0.0, np.inf)
+    return f.Width(case if words.expert_of(fit) == "Bradley-Terry" else "expert", 1.0, 0.0, np.inf)
 
 
 def _matrix(one: Ranking) -> list[dict[str, Any]]:

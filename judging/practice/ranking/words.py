@@ -32,6 +32,7 @@ __all__ = [
     "kind",
     "lines",
     "matrix",
+    "of_a_board",
     "of_people",
     "places",
     "rows_of",
@@ -42,8 +43,11 @@ __all__ = [
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 # What is shown without --verbose: the verdict, the judge, and notes that warn.
 VERDICT = (f.Known, Advice, f.Best)
-JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown)
-WARNINGS = (str, f.Silent, f.Refused, f.OneOrder)
+JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown, f.PeopleDecide)
+ENDED = (f.Stopped, f.Ended)
+WARNINGS = (str, f.Silent, f.Refused, f.OneOrder, f.LeftOut, f.Unanswered, f.SameText)
+# Of a leaderboard also what warns, and what length control, which somebody asked for, came to.
+ALSO = (f.FewClusters, f.LengthEffect, f.LengthWinner, f.FewNear)
 
 
 # In words -------------------------------------------------------------------------------------
@@ -70,9 +74,9 @@ def kind(ranking: Ranking) -> str:
     return "simulated: no language model was asked" if invented else "measured"
 
 
-def expert_of(ranking: Ranking) -> str:
+def expert_of(fit: Fit) -> str:
     """The expert's name."""
-    return type(ranking.fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
+    return type(fit.expert).__name__.replace("BradleyTerry", "Bradley-Terry")
 
 
 # In a terminal --------------------------------------------------------------------------------
@@ -84,14 +88,11 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
     for one in rankings:
         parts += [f"\n{told}"] if (told := told_apart(one, rankings)) else []
         parts += [aligned(rows_of(one.to_frame(), one.level, one.top, fit=one.fit))]
-        verdict, more, _ = found.findings(one)
+        verdict, more, _ = every = found.findings(one)
         if verbose:
             parts += [_line(verdict), *say_all(more)]
             continue
-        ended = [each for each in more if isinstance(each, f.Stopped) and one.partial]
-        judge = [each for each in (*more, *verdict) if isinstance(each, JUDGE)]
-        parts += [_line([each for each in verdict if isinstance(each, VERDICT)] + ended)]
-        parts += [_line([found.judges([one]), *judge])]
+        parts += _in_short(every, partial=one.partial, judge=[found.judges([one])])
     for joint in together(rankings):
         where = ", ".join(filter(None, (joint.attribute, joint.name)))
         parts += [f"\nAll judges in one ranking ({where})"]
@@ -102,8 +103,45 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
     if verbose:
         parts += [_line([found.judges(rankings), cost]), *lines([], notes)]
         return "\n".join([*parts, say(f.Intervals())])
+    return "\n".join([*parts, *_end([cost], notes)])
+
+
+def of_a_board(
+    every: found.Found, thing: str, *, partial: bool = False, verbose: bool = False
+) -> list[str]:
+    """What a fit or a leaderboard comes to, for a terminal: as of a ranking."""
+    if verbose:
+        return every.sentences(thing, "comparison")
+    cost = [one for one in every.more if isinstance(one, f.Comparisons)]
+    cost += [f.Note(say(note)) for note in every.notes if isinstance(note, f.AskedNow)]
+    also = [one for one in every.more if isinstance(one, ALSO)]
+    return [
+        *_in_short(every, thing, "comparison", partial=partial),
+        *lines(also, [], thing),
+        *_end(cost, every.notes, thing),
+    ]
+
+
+def _in_short(
+    every: found.Found,
+    thing: str = "text",
+    answer: str = "call",
+    *,
+    partial: bool,
+    judge: Sequence[Any] = (),
+) -> list[str]:
+    """The verdict, and why it is partial; a line on the judge, or on the table."""
+    ended = [one for one in every.more if isinstance(one, ENDED) and partial]
+    verdict = [one for one in every.verdict if isinstance(one, VERDICT)]
+    judged = [one for one in (*every.more, *every.verdict) if isinstance(one, JUDGE)]
+    both = [*verdict, *ended], [*judge, *judged]
+    return [_line(some, thing, answer) for some in both if some]
+
+
+def _end(cost: Sequence[Any], notes: Iterable[Any], thing: str = "text") -> list[str]:
+    """What it took, what warns, and where more is."""
     warnings = [note for note in notes if isinstance(note, WARNINGS)]
-    return "\n".join([*parts, say(cost), *lines([], warnings), say(f.Verbose())])
+    return [_line(cost, thing), *lines([], warnings, thing), say(f.Verbose())]
 
 
 def lines(some: Iterable[Any], notes: Iterable[Any], thing: str = "text") -> list[str]:
@@ -111,8 +149,8 @@ def lines(some: Iterable[Any], notes: Iterable[Any], thing: str = "text") -> lis
     return say_all([*some, *(f.Note(say(note)) for note in notes)], thing)
 
 
-def _line(some: Iterable[Any]) -> str:
-    return printable(" ".join(say_all(some)))
+def _line(some: Iterable[Any], thing: str = "text", answer: str = "call") -> str:
+    return printable(" ".join(say_all(some, thing, answer)))
 
 
 def by_judge(joint: Together) -> list[list[str]]:

@@ -17,7 +17,7 @@ def read(
     source: Any,
     *,
     items: int | Iterable[Any] | None = None,
-    **columns: str | None,
+    **columns: Any,
 ) -> Comparisons:
     """Comparisons from a file or table of any form in which people have them.
 
@@ -32,7 +32,8 @@ def read(
     items
         As in `poe.Comparisons`.
     columns
-        First, second, p, winner and weight name columns that have other names.
+        First, second, p, winner and weight name columns that have other names; tie_word and
+        skip_word are words of your own in the winner's column, for a tie and for no verdict.
 
     Raises
     ------

@@ -23,7 +23,7 @@ texts were shown where it cannot be (`_undone`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from judging.practice.reading.names import (
     SIDES,
     TEXTS,
     cells,
+    meanings,
     pairs_of,
     plain,
 )
@@ -74,11 +75,15 @@ def read(
     weight: str | None = None,
     cluster: str | None = None,
     by: str | None = None,
+    tie_word: str | Sequence[str] = (),
+    skip_word: str | Sequence[str] = (),
 ) -> Columns:
     """Find comparisons in a table; the keywords name columns that have other names.
 
     Rows without a verdict are left out, and rows that compare an item with itself, with a note.
-    by : a column to break results down by. Raises ComparisonError naming the columns
+    by : a column to break results down by. tie_word, skip_word : words in the winner's column
+    that mean a tie, and that the row is to be left out, beside those known
+    (`judging.practice.reading.names`). Raises ComparisonError naming the columns
     there are, or the rows and words that are no verdict.
     """
     shape = as_rows(table, first, second, decided=winner is not None or p is not None)
@@ -109,7 +114,7 @@ def read(
             f"{hint(table, winner=winner)}",
         )
     in_order = shape.in_order and [plain(name) for name in sides] != ["winner", "loser"]
-    values, notes = verdicts(table, sides, find, p, winner)
+    values, notes = verdicts(table, sides, find, p, winner, meanings(tie_word, skip_word))
     notes = [*shape.notes, *notes]
     kept = ~np.isnan(values)
     if not kept.all():

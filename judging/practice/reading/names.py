@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["cells", "pairs_of", "plain", "word"]
+__all__ = ["cells", "meanings", "meant", "pairs_of", "plain", "word"]
 
 PLACES = (("a", "b"), ("1", "2"), ("first", "second"), ("left", "right"), ("home", "away"))
 SIDES = ("model", "generator", "system", "item", "player", "name", "id", "candidate", "team")
@@ -49,6 +49,23 @@ def pairs_of(stems: Iterable[str]) -> list[tuple[str, str]]:
 def cells(values: Any) -> list[str]:
     """Cells as texts without spaces around them."""
     return [str(value).strip() for value in values.tolist()]
+
+
+def meanings(ties: str | Iterable[str], none: str | Iterable[str]) -> dict[str, str]:
+    """Words of a user's own, each with the cell that says the same: "tie", or "" for no verdict."""
+    own = dict[str, str]()
+    for words, cell in ((ties, "tie"), (none, "")):
+        own |= {_key(one): cell for one in ([words] if isinstance(words, str) else words)}
+    return own
+
+
+def meant(text: str, own: Mapping[str, str]) -> str:
+    """A verdict, or what the user says that it means."""
+    return own.get(_key(text), text)
+
+
+def _key(text: str) -> str:
+    return word(text) or text.strip().casefold()  # which has no letters a to z
 
 
 def word(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from judging.practice.reading.names import (
     TIES,
     VERDICTS,
     cells,
+    meant,
     plain,
     word,
 )
@@ -55,9 +56,17 @@ class UnsaidError(MissingColumnError):
 
 
 def verdicts(
-    table: pd.DataFrame, sides: tuple[Any, Any], find: Callable[..., Any], p: Any, winner: Any
+    table: pd.DataFrame,
+    sides: tuple[Any, Any],
+    find: Callable[..., Any],
+    p: Any,
+    winner: Any,
+    own: Mapping[str, str],
 ) -> tuple[Floats, list[str]]:
-    """(K,) P(the first is better), NaN where a row says nothing; and how it was read."""
+    """(K,) P(the first is better), NaN where a row says nothing; and how it was read.
+
+    own : what words of a user's own mean (`names.meanings`).
+    """
     if [plain(name) for name in sides] == ["winner", "loser"]:
         return np.ones(len(table)), []
     if winner is None and (column := find(PROBABILITIES, p)) is not None:
@@ -83,7 +92,7 @@ def verdicts(
             "each after --column on the command line)"
             + hint(table, first=sides[0], second=sides[1]),
         )
-    return _words(table[column], column, table[sides[0]], table[sides[1]], sides)
+    return _words(table[column], column, table[sides[0]], table[sides[1]], sides, own)
 
 
 def _preferences(said: pd.Series, column: Any, sides: tuple[Any, Any]) -> tuple[Floats, list[str]]:
@@ -127,11 +136,17 @@ def _unkeyed(
 
 
 def _words(
-    said: pd.Series, column: Any, first: pd.Series, second: pd.Series, sides: tuple[Any, Any]
+    said: pd.Series,
+    column: Any,
+    first: pd.Series,
+    second: pd.Series,
+    sides: tuple[Any, Any],
+    own: Mapping[str, str],
 ) -> tuple[Floats, list[str]]:
     """Verdicts in words: the name of the better, or its place, or a tie in any spelling."""
     places = _places(sides)
-    texts, notes = _signs(cells(said), cells(first), cells(second), places)
+    texts = [meant(text, own) for text in cells(said)]
+    texts, notes = _signs(texts, cells(first), cells(second), places)
     plain = {text: word(text) for text in dict.fromkeys(texts)}
     by_place = np.array([places.get(plain[text], np.nan) for text in texts])
     tied = np.array([plain[text] in TIES for text in texts], dtype=bool)
@@ -165,7 +180,13 @@ def _words(
     verdicts = np.where(np.isnan(by_name) | (not wholly[0]), by_place, by_name)
     wrong = np.isnan(by_name) & np.isnan(by_place) & decided
     known = f"no verdict: the winner's name, {sides[0]}, {sides[1]} or tie"
-    _refuse(wrong, said, column, f"{known}; leave the cell empty to leave a row out")
+    _refuse(
+        wrong,
+        said,
+        column,
+        f"{known}; leave the cell empty to leave a row out, or name a word for a tie or for no "
+        "verdict (--set tie-word=WORD, --set skip-word=WORD; in Python tie_word=, skip_word=)",
+    )
     _refuse(np.isnan(verdicts) & decided, said, column, "a name, where other rows name places")
     notes += [
         f"{won} was read as a win of {sides[0]}, {lost} of {sides[1]}"

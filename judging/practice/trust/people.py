@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,13 @@ class People:
         )
 
 
-def read_people(source: str | Path | Any, *, encoding: str | None = None) -> People:
+def read_people(
+    source: str | Path | Any,
+    *,
+    encoding: str | None = None,
+    tie_word: str | Sequence[str] = (),
+    skip_word: str | Sequence[str] = (),
+) -> People:
     """Read what people said, from a file or a data frame.
 
     Parameters
@@ -70,6 +76,8 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
         first, second and winner, for example.
     encoding
         Of a file, where it is not found out.
+    tie_word, skip_word
+        Words of a choice, as for `judging.practice.reading.forms.read`.
 
     Raises
     ------
@@ -93,7 +101,7 @@ def read_people(source: str | Path | Any, *, encoding: str | None = None) -> Peo
         none = (f"{table.attrs['source']}: {rows} without a score left out",) if empty else ()
         return People(means, notes=(*none, *_several(table.attrs["source"], given)))
     try:
-        choices = read(table)
+        choices = read(table, tie_word=tie_word, skip_word=skip_word)
     except (UnnamedError, UnsaidError) as error:
         if name is not None and (ranks := find_column(table, *RANKS)) is not None:
             raise InvalidDataError(

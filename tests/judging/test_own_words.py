@@ -1,0 +1,64 @@
+"""Words of a user's own in the winner's column: for a tie, and for rows to leave out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import judging
+from judging.practice.cli import main
+from judging.practice.reading.forms import read
+from judging.practice.trust import read_people
+from poe.errors import ComparisonError
+
+ROWS = ["both wrong", "a", "Both-Wrong ", "no opinion", "b", "平局"]
+SAID = [{"first": "a", "second": "b", "winner": word} for word in ROWS]
+
+
+def test_each_word_means_what_is_said():
+    found = read(pd.DataFrame(SAID), tie_word=["both wrong", "平局"], skip_word="no opinion")
+    np.testing.assert_array_equal(found.p, [0.5, 1.0, 0.5, 0.0, 0.5])
+    assert read_people(SAID, tie_word=["both wrong", "平局"], skip_word=["no opinion"]).choices == (
+        ("a", "b", 0.5),
+        ("a", "b", 1.0),
+        ("a", "b", 0.5),
+        ("a", "b", 0.0),
+        ("a", "b", 0.5),
+    )
+
+
+def test_a_known_word_can_mean_something_else():
+    rows = [{"first": "x", "second": "y", "winner": w} for w in ("x", "tie", "unresolved")]
+    np.testing.assert_array_equal(read(pd.DataFrame(rows)).p, [1.0, 0.5])
+    np.testing.assert_array_equal(read(pd.DataFrame(rows), skip_word=["tie"]).p, [1.0])
+    np.testing.assert_array_equal(
+        read(pd.DataFrame(rows), tie_word=["unresolved"]).p, [1.0, 0.5, 0.5]
+    )
+
+
+def test_no_word_stands_for_another_that_has_no_letters_either():
+    rows = [{"first": "x", "second": "y", "winner": w} for w in ("x", "平局", "未定")]
+    with pytest.raises(ComparisonError, match="未定"):
+        read(pd.DataFrame(rows), tie_word=["平局"])
+
+
+@pytest.mark.filterwarnings("ignore:1 row without")
+def test_the_package_has_them_too():
+    comparisons = judging.read(SAID[:5], tie_word="both wrong", skip_word="no opinion")
+    np.testing.assert_array_equal(comparisons.p, [0.5, 1.0, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("command", ["fit", "leaderboard"])
+def test_the_refusal_names_the_options_which_then_work(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = ["first,second,winner", *(f"a,b,{w}" for w in ("a", "b", "both wrong", "no idea"))]
+    (tmp_path / "v.csv").write_text("\n".join(lines))
+    assert main([command, "v.csv"]) == 1
+    said = capsys.readouterr().err
+    assert "both wrong" in said
+    assert "--set tie-word=WORD" in said
+    assert "--set skip-word=WORD" in said
+    options = ["--set", "tie-word=both wrong", "--set", "skip-word=no idea"]
+    assert main([command, "v.csv", *options]) == 0
+    said = capsys.readouterr().out
+    assert "3 comparisons, 1 tie." in said
+    assert "1 row without a verdict left out" in said
