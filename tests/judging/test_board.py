@@ -12,7 +12,7 @@ import poe
 from judging import Fitting
 from judging.practice.board import errors, gate, leaderboard
 from judging.practice.board.clusters import Clustered, clustered
-from judging.practice.board.errors import told
+from judging.practice.board.errors import error_findings
 from judging.practice.board.length import relative
 from judging.practice.cli import main
 from judging.practice.reading import forms
@@ -379,8 +379,9 @@ def test_errors_that_are_the_experts_own_are_called_so():
     votes = two(6, 5)
     columns = forms.read(pd.DataFrame(votes))
     c = poe.Comparisons(first=columns.first, second=columns.second, p=columns.p)
-    assert [one.case for one in told(poe.fit(c, "huber", prior=0.1), columns, "pair")] == ["expert"]
-    assert told(poe.fit(c, prior=0.1), columns, "pair")[0].case == "pair"
+    found = error_findings(poe.fit(c, "huber", prior=0.1), columns, "pair")
+    assert [one.case for one in found] == ["expert"]
+    assert error_findings(poe.fit(c, prior=0.1), columns, "pair")[0].case == "pair"
 
 
 def test_more_items_than_errors_fit_are_not_clustered(monkeypatch):
@@ -392,7 +393,7 @@ def test_more_items_than_errors_fit_are_not_clustered(monkeypatch):
     assert isinstance(errors.with_errors(fitted, columns, "prompt"), Clustered)
     monkeypatch.setattr(errors, "COVARIANCE_ITEMS", 1)
     assert not isinstance(errors.with_errors(fitted, columns, "prompt"), Clustered)
-    assert told(fitted, columns, "prompt")[0].case != "prompt"
+    assert error_findings(fitted, columns, "prompt")[0].case != "prompt"
 
 
 def test_no_requirement_holds_by_a_judge_that_hardly_reads():

@@ -29,7 +29,7 @@ from judging.practice import findings as f
 from judging.practice.board import length as lengths
 from judging.practice.board.answers import read_answers
 from judging.practice.board.clusters import Clustered
-from judging.practice.board.errors import kind_of, require_prompts, told, with_errors
+from judging.practice.board.errors import error_findings, kind_of, require_prompts, with_errors
 from judging.practice.board.length import controlled
 from judging.practice.board.tournament import Tournament
 from judging.practice.ranking import words
@@ -257,7 +257,7 @@ class Leaderboard:
         found = of_a_fit(
             self.plain,
             self.level,
-            told(self.plain, self.found, self.errors),
+            error_findings(self.plain, self.found, self.errors),
             in_order=self.found.in_order,
             left=self.left,
             judged=self.judged,

@@ -23,7 +23,7 @@ from poe.errors import ComparisonError
 from poe.experts import BradleyTerry
 from poe.result import COVARIANCE_ITEMS, Fit
 
-__all__ = ["cluster_of", "kind_of", "require_prompts", "told", "with_errors"]
+__all__ = ["cluster_of", "error_findings", "kind_of", "require_prompts", "with_errors"]
 
 
 def kind_of(columns: Columns, wanted: Errors) -> Errors:
@@ -74,7 +74,7 @@ def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
     return fitted.with_covariance(COVARIANCES.get(kind, "scatter"))
 
 
-def told(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
+def error_findings(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
     """What the intervals are made of, and whether there are too few prompts to cluster on."""
     name, values = columns.cluster_name, _count(columns)
     if _by_prompt(fitted, columns, kind):

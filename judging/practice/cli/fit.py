@@ -47,7 +47,7 @@ def fit(
 ) -> None:
     """Rank items by comparisons that you already have, with intervals."""
     from judging.fitting import settled
-    from judging.practice.board.errors import kind_of, told, with_errors
+    from judging.practice.board.errors import error_findings, kind_of, with_errors
     from judging.practice.ranking import words
     from judging.practice.ranking.findings import of_a_fit
     from judging.practice.ranking.method import Method
@@ -56,7 +56,7 @@ def fit(
     from judging.practice.reading.tables import read_tables
     from judging.practice.sentences import as_data, say
     from judging.practice.trust import read_people, trust
-    from judging.practice.trust.trust import untold
+    from judging.practice.trust.trust import explain_no_trust
     from judging.quoting import csv_text
     from poe.comparisons import Comparisons
     from poe.experts import get_expert
@@ -84,11 +84,11 @@ def fit(
         shown = _frame(result, confidence)
         beside = None if labels is None else trust(result, labels, level=confidence)
         if labels is not None and beside is None:
-            notes.append(f"{people}: {say(untold(result, labels), 'item')}")
+            notes.append(f"{people}: {say(explain_no_trust(result, labels), 'item')}")
         found = of_a_fit(
             result,
             confidence,
-            told(result, said, kind),
+            error_findings(result, said, kind),
             in_order=said.in_order,
             people=beside,
         )._replace(notes=notes)

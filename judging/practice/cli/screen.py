@@ -18,7 +18,7 @@ from judging import machine
 from judging.cost import duration
 from judging.errors import JudgeError
 
-TOLD = 0.2  # share of the tokens, from which it is told what a prompt cache would save
+MIN_CACHED_SHARE = 0.2  # of the tokens; below it the prompt cache is not mentioned
 
 
 def print_estimates(rows: Sequence[dict[str, Any]], store: Path, *, as_json: bool) -> None:
@@ -39,7 +39,7 @@ def print_cost(row: dict[str, Any]) -> None:
     low, high = row["tokens_low"], row["tokens_high"]
     margin = f", {low:,.0f} to {high:,.0f}" if low < high else ""
     print(f"about {row['tokens']:,.0f} tokens{margin} ({row['tokens_by']})")
-    if row["shared"] > TOLD * row["tokens"]:
+    if row["shared"] > MIN_CACHED_SHARE * row["tokens"]:
         print(
             f"about {row['shared']:,.0f} of them begin the prompts of a context alike: a prompt "
             "cache may read these once a context"

@@ -22,7 +22,7 @@ from judging.practice.ranking.readings import along_length, position, settled_sh
 from judging.practice.ranking.verdict import of_fit, some, verdict
 from judging.practice.sentences import say, say_all
 from judging.practice.trust.people import People
-from judging.practice.trust.trust import Trust, probability, untold
+from judging.practice.trust.trust import Trust, explain_no_trust, probability
 from judging.question import Answer
 from poe.experts import BradleyTerry
 from poe.result import COVARIANCE_ITEMS, Fit
@@ -107,7 +107,7 @@ def _people(one: Ranking, *, told: bool) -> list[Any]:
             found for found in one.trust.findings() if not (told and isinstance(found, f.Agrees))
         ]
     if one.gold or one.choices:
-        return [untold(one.fit, People(one.gold, one.choices))]
+        return [explain_no_trust(one.fit, People(one.gold, one.choices))]
     return [f.Unknown()]
 
 

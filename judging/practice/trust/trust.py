@@ -17,7 +17,7 @@ from judging.practice.trust.scale import Scale, conformal
 from poe.arrays import Floats, Indices
 from poe.result import Fit
 
-__all__ = ["Trust", "probability", "trust", "untold"]
+__all__ = ["Trust", "explain_no_trust", "probability", "trust"]
 
 USELESS = 0.6  # agreement that a judge must be able to pass to be used at all
 TURNED = 0.25  # agreement (Kendall's tau -0.5) up to which it is asked which end is the best
@@ -160,7 +160,7 @@ def trust(
     return Trust(agree, sharp, scale, scores + choices, kind, surest, level, ties)
 
 
-def untold(fit: Fit, people: People) -> Any:
+def explain_no_trust(fit: Fit, people: People) -> Any:
     """Why `trust` tells nothing of these labels."""
     own = people.of({str(name) for name in fit.items})
     given = list(own.scores.values())
