@@ -24,8 +24,8 @@ CHAPTERS = {
     "fig-live-colours": "01",
     "fig-live-deal": "01",
     "fig-live-break-even": "01",
-    "fig-live-next-token": "02",
-    "fig-live-mass": "02",
+    "fig-live-next-token": "02-prompt",  # the first of two pages
+    "fig-live-mass": "02-prompt",
     "fig-live-ranks": "03-from",  # the first of two pages
     "fig-live-connected": "03-from",
     "fig-live-levels": "03-is",
@@ -46,7 +46,7 @@ CHAPTERS = {
     "fig-live-next": "10",
     "fig-live-call": "11",
     "fig-live-guess": "12",
-    "fig-live-budget": "14",
+    "fig-live-budget": "14-how",  # the first of two pages
     "fig-live-slope": "15",
 }
 FIGURES = list(CHAPTERS)
