@@ -36,7 +36,7 @@ LINES = {
     ),
     ("Qwen2.5", "topicalchat"): Line(
         Look(plots.ITEMS[0], "o"),
-        {"margin": (1, 8, 4, "left"), "cancellation": (2, 0, -22, "left")},
+        {"margin": (1, 8, 4, "left"), "cancellation": (0, -6, -18, "right")},
     ),
     ("Qwen2.5", "summeval"): Line(
         Look(plots.ITEMS[1], "s", DASHED, filled=False),
