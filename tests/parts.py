@@ -51,6 +51,9 @@ REST: dict[str, tuple[str, ...]] = {
     "tests/reproduction/test_golden.py": (),
     "tests/reproduction/test_reproduction.py": ("TestLarge", "TestRunVariance", "TestTables"),
     "tests/test_benchmarks.py": (),
+    # Every chapter up to its checks, and all that they must refuse; every docstring as a page.
+    "tests/book/test_checks.py": (),
+    "tests/book/test_api_reference.py": (),
     # A book through Sphinx, twice; mypy over two packages without a cache.
     "tests/book/test_build_render.py": (),
     "tests/test_front_doors.py": ("test_a_strict_type_checker_takes_what_a_user_writes",),
