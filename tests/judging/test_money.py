@@ -1,6 +1,7 @@
 """What a run costs: said before within its margin, limited without a hole, exact afterwards."""
 
 import json
+import os
 import re
 import time
 
@@ -15,6 +16,7 @@ from judging.judges.server.judge import ServerJudge
 from judging.judges.spending import Spending
 from judging.practice.cli import main
 from judging.question import Prompt, by_bytes
+from judging.store import lock
 from tests.helpers import Forked
 from tests.judge_server import serving
 
@@ -225,8 +227,18 @@ def test_the_same_command_four_times_at_once_pays_once(run, tmp_path):
     assert len({*tables}) == 1
     waiting = [out for _, out in said if "waiting for its answers" in out]
     assert waiting
-    assert all(re.search(r"process \d+ on .* since \d{4}-", out) for out in waiting)
+    # One that has just begun has not written yet who it is.
+    holder = r"(process \d+ on .* since \d{4}-.*|another process) is asking"
+    assert all(re.search(holder, out) for out in waiting)
     assert not (tmp_path / "s.sqlite.lock").exists()
+
+
+def test_who_waits_reads_which_process_asks(tmp_path):
+    store = tmp_path / "s.sqlite"
+    with lock.writing(store) as waited:
+        assert not waited
+        said = lock._holder(store.with_name("s.sqlite.lock"))
+    assert re.fullmatch(rf"process {os.getpid()} on .* \(.*, since \d{{4}}-.*\)", said)
 
 
 def test_a_process_that_was_killed_holds_no_lock(run, tmp_path):
