@@ -63,16 +63,11 @@ def crossing() -> str:
     )
 
 
-def between(text: str, marks: tuple[str, str], block: str) -> str:
-    """The text with this block between the marks."""
-    before, rest = text.split(marks[0])
-    _, after = rest.split(marks[1])
-    return f"{before}{marks[0]}\n{block}\n{marks[1]}{after}"
-
-
 def with_claims(text: str) -> str:
     """The README's text with the current block between the markers."""
-    return between(text, (BEGIN, END), claims_block())
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{claims_block()}\n{END}{after}"
 
 
 def draw_picture() -> None:

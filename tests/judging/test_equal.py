@@ -10,7 +10,7 @@ from judging.judges import Answer, Reader
 from judging.practice.ranking import words
 from judging.practice.ranking.changes import changes
 from judging.practice.ranking.equal import on_top
-from judging.practice.ranking.verdict import MOST_TIMES, of_fit
+from judging.practice.ranking.verdict import MAX_EXTRA_FACTOR, of_fit
 from judging.practice.sentences import say
 from poe.ranks import shared_ranks
 
@@ -86,5 +86,5 @@ def test_a_dead_heat_of_votes_says_how_many_more_its_chance_is_of():
     advice = of_fit(poe.fit(comparisons(rows)), 0.95)
     assert (advice.state, advice.why.tie.case, advice.more) == ("ask", "equal", None)
     assert [odds.case for odds in advice.why.odds] == ["endless"]
-    assert MOST_TIMES == 100, "which the sentence says in words"
+    assert MAX_EXTRA_FACTOR == 100, "which the sentence says in words"
     assert "a hundred times as many votes" in say(advice, "system", "vote")

@@ -20,6 +20,7 @@ from scipy.stats import t as student
 
 from judging.practice import findings as f
 from judging.practice.ranking.readings import HARDLY, drowned, two_digits
+from judging.practice.ranking.verdict import MAX_EXTRA_FACTOR, MIN_EXTRA_SHARE
 from poe.errors import name_some
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Gate", "Requirement", "check", "parse"]
 
 MARGIN = r"(.+?)\s*([-+])\s*(\d+\.?\d*|\.\d+)\s*%"
-MAX_EXTRA_FACTOR = 100.0  # times as many comparisons as there are, beyond which more are no advice
-MIN_EXTRA_SHARE = 0.1  # least advised, of those made: fewer may take away as well as add
 
 
 class Requirement(NamedTuple):

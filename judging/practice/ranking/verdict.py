@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Advice", "of_fit", "some", "verdict"]
 
-MOST_TIMES = 100.0  # times as many answers as there are, beyond which more are no advice
-LEAST = 0.1  # as many more, as a share of what there is, below which nothing is advised
+MAX_EXTRA_FACTOR = 100.0  # times as many answers as there are, beyond which more are no advice
+MIN_EXTRA_SHARE = 0.1  # least advised, of those there are: fewer may take away as well as add
 RIVALS = 10  # below the first that are looked at
 NAMED = 5  # texts that are named where any of them could be the best
 HOPELESS = 0.1  # probability that all that can be asked would settle it, below which it is alike
@@ -200,17 +200,17 @@ def _more(fit: Fit, level: float) -> int | None:
     with np.errstate(divide="ignore", invalid="ignore"):
         times = (quantile * error / gap) ** 2
     most = float(np.max(np.where(open_, times, 0.0)))
-    if not most <= MOST_TIMES:
+    if not most <= MAX_EXTRA_FACTOR:
         return None
     asked = int(fit.real.sum())
-    return two_digits(max(np.ceil(asked * max(most - 1.0, LEAST)), 1.0))
+    return two_digits(max(np.ceil(asked * max(most - 1.0, MIN_EXTRA_SHARE)), 1.0))
 
 
 def _chance(fit: Fit, level: float, more: float) -> float:
     """Probability that so many more answers settle who is best, as far as the scores tell."""
     top = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     asked = max(int(fit.real.sum()), 1)
-    times = 1.0 + min(more / asked, MOST_TIMES)
+    times = 1.0 + min(more / asked, MAX_EXTRA_FACTOR)
     new, r = 1.0 - 1.0 / times, fit.james_stein
     covariance = fit.covariance()[np.ix_(top, top)]
     value, vector = np.linalg.eigh(covariance)
