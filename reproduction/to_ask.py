@@ -129,7 +129,7 @@ QWEN_RUNS = (
     *(Run("topicalchat", f"paraphrase-{k}", ("coherency",), 10) for k in PARAPHRASES),
     *(Run("topicalchat", words, DIALOGUE, 20) for words in WORDINGS),
     Run("summeval", "g-eval", SUMMARY, 10),
-    *(Run("summeval", words, ("coherence",), 10, calls=DESIGN) for words in WORDINGS),
+    *(Run("summeval", words, ("coherence",), 20, calls=DESIGN) for words in WORDINGS),
     Run("llmbar", "poe", ("instruction",)),
     Run("topicalchat", "g-eval", DIALOGUE),
     Run("summeval", "g-eval", ("coherence",), 30),
