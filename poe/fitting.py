@@ -139,8 +139,9 @@ def fit(
     found = solve(task)
     if not found.converged:
         raise NotConvergedError(
-            f"no optimum after {found.steps} steps: {found.message}; allow more (max_steps), move "
-            "answers away from 0 and 1, give a prior, or give an expert of your own its derivatives"
+            f"no optimum after {found.steps} steps of {found.method}, largest gradient entry "
+            f"{found.gradient:.1e}; allow more (max_steps), move answers away from 0 and 1, give "
+            "a prior, or give an expert of your own its derivatives"
         )
     return found.with_covariance(covariance)
 
@@ -167,7 +168,7 @@ class Task:
     tol: float | None
     max_steps: int
 
-    def solved(self, solution: newton.Solution, message: str) -> Fit:
+    def solved(self, solution: newton.Solution, method: str, **found: Any) -> Fit:
         """A solver's result as a fit."""
         names = ("bias", "energy", "gradient", "steps", "converged")
         return Fit(
@@ -175,11 +176,12 @@ class Task:
             items=self.comparisons.items,
             scores=solution.scores[0],
             expert=self.expert,
-            message=message,
+            method=method,
             comparisons=self.comparisons,
             bias_fitted=self.bias is None,
             tilt=self.tilt,
             ties=self.ties,
+            **found,
         )
 
 
@@ -198,10 +200,7 @@ def _by_linear_program(task: Task) -> Fit:
         )
     assert isinstance(task.expert, Laplacian)
     solution = lp.solve_l1(task.comparisons, task.expert, bias=task.bias, tilt=task.tilt)
-    which = "the only optimum" if solution.unique else "of many optima the least-squares one"
-    return task.solved(
-        solution, f"linear program, {which}, relative duality gap {solution.gap:.0e}"
-    )
+    return task.solved(solution, "linear program", unique=solution.unique)
 
 
 def _by_newton(task: Task) -> Fit:
@@ -222,17 +221,8 @@ def _by_newton(task: Task) -> Fit:
         tol=tol,
         max_steps=task.max_steps,
     )
-    message = (
-        f"{'dense' if task.dense else 'sparse'} Newton, {solution.steps[0]} steps, "
-        f"largest gradient entry {solution.gradient[0]:.1e} (tolerance {tol:.0e})"
-    )
-    if not expert.convex:
-        message += "; the energy is not convex, so this mode may be one of several"
-    found = task.solved(solution, message)
-    if isinstance(expert, Huber):
-        which = "of many optima one" if _is_one_of_many(found) else "the only optimum"
-        found = replace(found, message=f"{message}; {which}")
-    return found
+    found = task.solved(solution, f"{'dense' if task.dense else 'sparse'} Newton")
+    return replace(found, unique=_is_unique(found)) if isinstance(expert, Huber) else found
 
 
 def _require_finite(task: Task) -> None:
@@ -252,15 +242,14 @@ def _require_finite(task: Task) -> None:
         existence.require_finite(c, rises, falls, x=x, ties=task.ties)
 
 
-def _is_one_of_many(fit: Fit) -> bool:
-    """Whether other scores have the same energy: along some direction every expert is straight.
+def _is_unique(fit: Fit) -> bool:
+    """Whether no other scores have the same energy; they do where every expert is straight.
 
     At a minimum their pulls cancel there, so the energy is flat until one of them bends.
     """
     c, bends = fit.comparisons, fit.stiffness > 0.0
-    return bool(component_labels(c.first[bends], c.second[bends], c.n_items).any()) or (
-        fit.bias_is_loose
-    )
+    apart = component_labels(c.first[bends], c.second[bends], c.n_items).any()
+    return not (apart or fit.bias_is_loose)
 
 
 def _as_comparisons(given: Any) -> Comparisons:

@@ -40,11 +40,12 @@ class Intervals:
     steps: int
     gradient: float
     converged: bool
-    message: str
+    method: str
     comparisons: Comparisons = field(repr=False)
     bias_fitted: bool = False
     tilt: Floats | float = field(default=1.0, repr=False)
     ties: int = field(default=0, repr=False)
+    unique: bool | None = None
     covariance_choice: Covariance = "paired"
     prior: Prior | None = None
 

@@ -113,12 +113,12 @@ def fit(
     if dense:
         solution = solve(c, chosen, bias="fit" if bias is None else bias)
         scores, gamma, many = solution.scores[0], solution.bias, solution.prior
-        how = "eigendecomposition"
+        method = "eigendecomposition"
     else:
         many, gamma = best_prior(lanczos_spectrum(c, chosen, bias=bias, seed=seed))
         gamma = gamma if bias is None else np.array([bias])
         scores = by_conjugate_gradients(c, chosen, gamma[0], many.ratio[0])
-        how = f"{STEPS} Lanczos steps, {probes_for(c.n_items)} probes"
+        method = "Lanczos"
     names = [one.name for one in fields(many)]
     prior = Prior(**{name: np.asarray(getattr(many, name)).item() for name in names})
     residual = chosen.f_mu(c.p) + gamma[0] - differences(c, scores)
@@ -135,7 +135,7 @@ def fit(
         steps=1,
         gradient=gradient,
         converged=gradient < 1e-7,
-        message=f"fitted prior, lambda {prior.ratio:.3g}; {how}",
+        method=method,
         comparisons=c,
         bias_fitted=fit_bias,
         prior=prior,

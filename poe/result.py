@@ -35,7 +35,10 @@ class Fit(Intervals):
         The N names; (N,) scores of mean zero, in the expert's unit of difference; what was fitted.
     bias, bias_se
         The paper's gamma, in units of a difference, and its standard error where it was fitted.
-    energy, steps, gradient, converged, message : the objective reached, and how the solver stopped
+    energy, steps, gradient, converged
+        The objective reached; the solver's steps, its largest gradient entry, whether it is done.
+    method, unique
+        Which solver; whether no other scores have this energy, None where it was not looked at.
     tilt, ties : what the bias is multiplied by; how many comparisons, the last, are a prior's
     covariance_choice, prior
         Where errors come from, see `with_covariance`; and what `prior="fit"` found, whose errors
@@ -187,4 +190,4 @@ class Fit(Intervals):
         shown = [f"{self.items[i]} {self.scores[i]:+.2f}" for i in best]
         shown += ["..."] if len(self.items) > 3 else []
         what = f"{len(self.items)} items, {self.expert.family}"
-        return f"Fit({what}: {', '.join(shown)}; {self.message})"
+        return f"Fit({what}: {', '.join(shown)}; {self.method})"

@@ -153,7 +153,7 @@ def cell(k: int, replicates: int, seed: int) -> list[dict[str, object]]:
                 steps=int(solution.steps[r]),
                 gradient=float(solution.gradient[r]),
                 converged=True,
-                message="",
+                method="stacked Newton",
                 comparisons=c,
                 bias_fitted=True,
             )
