@@ -31,7 +31,7 @@ class DemoJudge(Reader):
         position bias to find.
     noise : half-width of an invented disturbance in logits, a fixed function of the question,
         so that the same question always has the same answer.
-    call_limit, token_limit : never exceeded; the run stops with SpendingLimitError before.
+    limit_calls, limit_tokens : never exceeded; the run stops with SpendingLimitError before.
     """
 
     counted_by = "words, since the demo judge has no tokens"
@@ -42,8 +42,8 @@ class DemoJudge(Reader):
         scale: float = 30.0,
         lean: float = 0.3,
         noise: float = 0.8,
-        call_limit: int | None = None,
-        token_limit: int | None = None,
+        limit_calls: int | None = None,
+        limit_tokens: int | None = None,
     ) -> None:
         if not scale > 0 or noise < 0:
             raise JudgeError(
@@ -51,7 +51,7 @@ class DemoJudge(Reader):
                 f"{scale:g} and {noise:g}"
             )
         self.scale, self.lean, self.noise = scale, lean, noise
-        self.spending: Spending = Spending(calls=call_limit, tokens=token_limit)
+        self.spending: Spending = Spending(calls=limit_calls, tokens=limit_tokens)
 
     @property
     def specification(self) -> Mapping[str, str]:

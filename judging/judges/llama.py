@@ -37,7 +37,7 @@ class LlamaJudge(LocalJudge):
     that differ by rounding and, where the weights are quantised, by how each multiplies them.
 
     path : the file. context : tokens of the longest question. threads : as many as the
-    processor has cores by default. call_limit, token_limit : never exceeded; the run stops with
+    processor has cores by default. limit_calls, limit_tokens : never exceeded; the run stops with
     SpendingLimitError before it would be.
     """
 
@@ -49,14 +49,14 @@ class LlamaJudge(LocalJudge):
         *,
         context: int = CONTEXT,
         threads: int | None = None,
-        call_limit: int | None = None,
-        token_limit: int | None = None,
+        limit_calls: int | None = None,
+        limit_tokens: int | None = None,
     ) -> None:
         require("running a GGUF file", "llama", "xllamacpp", otherwise=INSTEAD)
         self.path = Path(path)
         if not self.path.is_file():
             raise JudgeError(f"there is no file {path}")
-        super().__init__(self.path.name, call_limit=call_limit, token_limit=token_limit)
+        super().__init__(self.path.name, limit_calls=limit_calls, limit_tokens=limit_tokens)
         self.threads, self.header = threads, header(self.path)
         if "tokenizer.ggml.tokens" not in self.header:
             raise JudgeError(f"{path} is a GGUF file, but it holds no language model")

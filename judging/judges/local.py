@@ -28,8 +28,8 @@ class LocalJudge(Reader):
     writer: Writer
     longest: int | None
 
-    def __init__(self, name: str, *, call_limit: int | None, token_limit: int | None) -> None:
-        self.spending: Spending = Spending(calls=call_limit, tokens=token_limit)
+    def __init__(self, name: str, *, limit_calls: int | None, limit_tokens: int | None) -> None:
+        self.spending: Spending = Spending(calls=limit_calls, tokens=limit_tokens)
         self._tally = Tally(name)
         self._answered = 0
 

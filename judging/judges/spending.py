@@ -45,12 +45,12 @@ class Spending:
     """
 
     def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
-        for name, limit in (("call_limit", calls), ("token_limit", tokens)):
+        for name, limit in (("limit_calls", calls), ("limit_tokens", tokens)):
             if limit is not None and (not isinstance(limit, int) or limit < 1):
                 raise JudgeError(
                     f"{name} is a whole number of at least 1, not {limit!r}; leave it out for none"
                 )
-        self._call_limit, self._token_limit = calls, tokens
+        self._limit_calls, self._limit_tokens = calls, tokens
         self.calls = self.tokens = self.written = self.unused = self._reserved = 0
         self.guessed = self._kept = self._kept_tokens = 0
         self._own = threading.local()  # calls, tokens that are kept for the question of a thread
@@ -58,14 +58,14 @@ class Spending:
         self._lock = threading.Lock()
 
     @property
-    def call_limit(self) -> int | None:
+    def limit_calls(self) -> int | None:
         """The most calls that may be made, None without a limit."""
-        return self._call_limit
+        return self._limit_calls
 
     @property
     def limited(self) -> bool:
         """Whether there is a limit at all."""
-        return self._call_limit is not None or self._token_limit is not None
+        return self._limit_calls is not None or self._limit_tokens is not None
 
     @contextmanager
     def question(
@@ -91,10 +91,10 @@ class Spending:
         """Whether there is room for a question now, which is then kept."""
         with self._lock:
             self._each = max(calls, self._each)
-            left = math.inf if self._call_limit is None else self._call_limit - self.calls
+            left = math.inf if self._limit_calls is None else self._limit_calls - self.calls
             if self._kept + calls > left:
                 raise SpendingLimitError(partial(self._message, 0))
-            room = math.inf if self._token_limit is None else self._token_limit - self.tokens
+            room = math.inf if self._limit_tokens is None else self._limit_tokens - self.tokens
             if tokens > room:
                 raise SpendingLimitError(partial(self._message, tokens, "question"))
             if self._reserved + self._kept_tokens + tokens > room:
@@ -110,16 +110,16 @@ class Spending:
         where nothing bounds them.
         """
         with self._lock:
-            if self._token_limit is not None and bound == math.inf:
+            if self._limit_tokens is not None and bound == math.inf:
                 raise JudgeError(
                     "a limit on tokens needs an answer that has one: give the request a most, "
                     'options={"max_tokens": 64}, or limit calls instead'
                 )
-            room = math.inf if self._token_limit is None else self._token_limit - self.tokens
-            if self.calls == self._call_limit or bound > room:
+            room = math.inf if self._limit_tokens is None else self._limit_tokens - self.tokens
+            if self.calls == self._limit_calls or bound > room:
                 raise SpendingLimitError(partial(self._message, bound))
             own = getattr(self._own, "left", None) or 0
-            most = math.inf if self._call_limit is None else self._call_limit
+            most = math.inf if self._limit_calls is None else self._limit_calls
             given = int(min(getattr(self._own, "tokens", None) or 0, bound))
             full = self._reserved + self._kept_tokens - given + bound > room
             if full or (not own and self.calls + self._kept >= most):
@@ -163,13 +163,13 @@ class Spending:
             self.unused += unused
 
     def _message(self, bound: float, what: str = "call") -> str:
-        limit = f"{self._token_limit or 0:,} tokens"
+        limit = f"{self._limit_tokens or 0:,} tokens"
         calls = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}"
         most = "at most " if self.guessed else ""
         used = f"{calls} and {most}{self.tokens:,} tokens were used"
         used += ", as the server does not say how many" if self.guessed else ""
-        if self.calls == self._call_limit or not bound:
-            limit = f"{self._call_limit:,} calls"
+        if self.calls == self._limit_calls or not bound:
+            limit = f"{self._limit_calls:,} calls"
             used += f", and a question takes {self._each:,} calls" if self._each > 1 else ""
         else:
             used += f", and the next {what} may need {bound:,}"

@@ -78,8 +78,8 @@ class Meter:
         """The first line: how many calls, and how long they take if they go on like this."""
         self.told, now, spending = True, perf_counter(), getattr(self.judge, "spending", None)
         calls = self.bar.total
-        if spending is not None and spending.call_limit is not None:
-            calls = min(calls, spending.call_limit)
+        if spending is not None and spending.limit_calls is not None:
+            calls = min(calls, spending.limit_calls)
         if self.began is None or self.first is None or calls <= self.calls:
             return
         spent, gap = now - self.began, now - self.first

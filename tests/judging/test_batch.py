@@ -272,7 +272,7 @@ def test_a_leaderboard_takes_two_rounds(tmp_path, capsys):
 
 
 def test_a_fixed_set_is_one_round(texts, tmp_path, capsys):
-    command = ["ask", str(texts), "better", "--judge", JUDGE, "--calls", "50"]
+    command = ["ask", str(texts), "better", "--judge", JUDGE, "--budget", "50"]
     assert [len(one) for one in rounds(command, tmp_path / "s.sqlite", tmp_path)] == [50]
     assert "50 answered already, 0 to ask" in capsys.readouterr().out
 

@@ -139,7 +139,7 @@ def test_what_is_wrong_with_a_file_is_said(content, said, folder, capsys):
 
 def test_other_commands_take_one_too(folder, capsys):
     (folder / "run.toml").write_text('dataset = "t.csv"\nattribute = "nicer"\njudge = "demo"\n')
-    assert main(["ask", "--config", "run.toml", "--quiet", "--calls", "6"]) == 0
+    assert main(["ask", "--config", "run.toml", "--quiet", "--budget", "6"]) == 0
     assert "6 answers are in judgements.sqlite" in capsys.readouterr().out
     rows = [f"{who},{k},{who * k}" for who in "ab" for k in range(1, 4)]
     (folder / "s.csv").write_text("\n".join(["system,prompt,answer", *rows]))
@@ -239,7 +239,7 @@ GIVEN = {  # ways in which people give a key where none belongs
 }  # fmt: skip
 COMMANDS = {
     "rank": ["rank", "t.csv", "--attribute", "nicer"],
-    "ask": ["ask", "t.csv", "nicer", "--calls", "6"],
+    "ask": ["ask", "t.csv", "nicer", "--budget", "6"],
     "leaderboard": ["leaderboard", "s.csv"],
 }
 

@@ -47,19 +47,19 @@ def judge(*more, dataset="topicalchat", attribute=ATTRIBUTE, name="demo", contex
 
 
 def test_it_fills_a_store_and_says_so(folder, asked, capsys):
-    assert judge("--calls", "8", contexts=5) == 0
+    assert judge("--budget", "40", contexts=5) == 0
     out = capsys.readouterr().out
     assert f"topicalchat/{ATTRIBUTE}: 40 calls, 0 answered" in out
     assert "all 40 answers are in judgements.sqlite" in out
     assert len(set(asked)) == 40
     with Store("judgements.sqlite") as store:
         assert len(store.by_context()) == 5
-    assert judge("--calls", "8", contexts=5) == 0
+    assert judge("--budget", "40", contexts=5) == 0
     assert "40 answered already, 0 to ask" in capsys.readouterr().out
     assert judge("--dry-run") == 0
     assert "1,800 calls, 40 answered already, 1,760 to ask" in capsys.readouterr().out
     assert len(asked) == 40
-    judge("--calls", "12", contexts=6)
+    judge("--budget", "72", contexts=6)
     assert len(asked) == len(set(asked)) == 72, "a larger run asks only what is new"
     judge(contexts=6)
     assert len(asked) == len(set(asked)) == 180
@@ -79,7 +79,7 @@ def test_equal_texts_are_asked_about_once(folder, asked, monkeypatch, capsys):
 
 
 def test_shards_merge_into_the_whole(folder, asked, capsys):
-    assert judge("--calls", "5", "--shard", "1/9", contexts=1) == 0
+    assert judge("--budget", "5", "--shard", "1/9", contexts=1) == 0
     assert "shard 1/9 of 5 calls is empty" in capsys.readouterr().out
     assert asked == []
     for i in (1, 2, 3):
@@ -106,7 +106,7 @@ def test_texts_of_ones_own_in_shards(folder, asked, capsys):
     own = {"dataset": "essays.csv", "attribute": "more persuasive"}
     for i in (1, 2):
         shard = ("--shard", f"{i}/2", "--store", f"{i}.sqlite", "--thing", "essay")
-        assert judge(*shard, "--calls", "20", "--orders", "both", **own) == 0
+        assert judge(*shard, "--budget", "40", "--orders", "both", **own) == 0
     assert "own/more persuasive: 20 calls, shard 2/2" in capsys.readouterr().out
     assert main(["store", "merge", "1.sqlite", "2.sqlite"]) == 0
     prompt = prompts.for_attribute("more persuasive", thing="essay", context="Context")
@@ -201,8 +201,8 @@ def test_limits_reach_every_judge(monkeypatch):
     opened = []
     monkeypatch.setattr("judging.judges.open", lambda name, **options: opened.append(options))
     for name in ("demo", "smollm2", "hf:model", "openai:m@http://localhost/v1"):
-        open_judge(name, ["call_limit=3"], Asking(limit_calls=5, limit_tokens=7))
-    assert opened == [{"call_limit": 3, "token_limit": 7}] * 4
+        open_judge(name, ["limit_calls=3"], Asking(limit_calls=5, limit_tokens=7))
+    assert opened == [{"limit_calls": 3, "limit_tokens": 7}] * 4
 
 
 @pytest.mark.filterwarnings("ignore:.*of the probability on average")
@@ -230,7 +230,7 @@ def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):
         ({"dataset": "topicalchats"}, (), "did you mean 'topicalchat'"),
         ({"name": "mistral"}, (), "there is no judge 'mistral'"),
         ({}, ("--shard", "3/2"), "2/8"),
-        ({}, ("--calls", "31"), "6 texts have 30 comparisons"),
+        ({}, ("--budget", "299"), "the fewest that do are 300"),
         ({}, ("--store", "missing/s.sqlite"), "missing"),
     ):
         assert judge(*more, **options) == (2 if "name" in options else 1)

@@ -225,7 +225,7 @@ def test_its_memory_is_given_back_with_the_judge(weights, engine):
 
 
 def test_limits_are_kept_and_what_failed_does_not_count(weights, engine):
-    judge = LlamaJudge(weights, call_limit=3)
+    judge = LlamaJudge(weights, limit_calls=3)
     found = []
     with pytest.raises(SpendingLimitError, match=r"limit of 3 calls .* is kept"):
         found.extend(judge.answer(pairs()))

@@ -58,7 +58,7 @@ def test_a_bill_has_what_the_server_counted_at_these_prices(command, run, tmp_pa
             out = run(server.url, "--budget", 100, *prices)[1]
         else:
             given = ("ask", "t.csv", "better", "--judge", f"openai:tiny@{server.url}", *prices)
-            assert main([*map(str, given), "--calls", "100", "--quiet"]) == 0
+            assert main([*map(str, given), "--budget", "100", "--quiet"]) == 0
             out = capsys.readouterr().out
     read, written, dollars = numbers(
         out, r"([\d,]+) tokens read and (?:at most )?([\d,]+) written, \$([\d.]+)"

@@ -109,7 +109,7 @@ def test_texts_that_are_the_same_are_named_and_how_the_budget_counts_them(
         "1 of 4 texts is word for word another, and ranked with it (the same text: d as a)" in said
     )
     assert "the budget counts 3 different texts" in said
-    assert main(["ask", "t.csv", "plainer", "--judge", "demo", "--quiet", "--calls", "3"]) == 0
+    assert main(["ask", "t.csv", "plainer", "--judge", "demo", "--quiet", "--budget", "3"]) == 0
     assert "1 of 4 texts is word for word another" in capsys.readouterr().err
 
 

@@ -322,7 +322,7 @@ def test_a_limit_is_the_runs_own():
     assert first.partial
     assert judge.spending is own
     assert not judging.rank(texts, judge, attribute="kinder", budget=30).partial
-    limited = judging.open("demo", call_limit=3)
+    limited = judging.open("demo", limit_calls=3)
     with pytest.raises(JudgeError, match="one of the two places"):
         judging.rank(texts, limited, attribute="newer", asking=judging.Asking(limit_calls=20))
 

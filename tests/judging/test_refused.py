@@ -313,7 +313,7 @@ def test_what_is_asked_without_ranking_names_what_was_refused(tmp_path, run):
     path = table(tmp_path)
     with serving(poison("400")) as server:
         status, out, err = run(
-            *("ask", path, "better", "--judge", f"openai:tiny@{server.url}", "--calls", 60),
+            *("ask", path, "better", "--judge", f"openai:tiny@{server.url}", "--budget", 60),
             *("--store", tmp_path / "s.sqlite"),
         )
     assert status == 0, err

@@ -126,7 +126,7 @@ def test_a_question_is_begun_only_where_all_its_draws_fit_into_the_limit(concurr
     """One draw a call, three a question, 20 calls: the first finds it out, and six are whole."""
     asked = questions(5)
     with serving(lambda k, body: "one-choice") as served, Store(":memory:") as store:
-        judge = ServerJudge("tiny", served.url, draws=3, call_limit=20, concurrency=concurrency)
+        judge = ServerJudge("tiny", served.url, draws=3, limit_calls=20, concurrency=concurrency)
         with pytest.raises(SpendingLimitError, match="a question takes 3 calls") as caught:
             store.ask(judge, asked)
         assert "the limit of 20 calls is reached (18 calls and" in str(caught.value)
@@ -142,7 +142,7 @@ def test_a_question_is_begun_only_where_all_its_draws_fit_into_the_limit(concurr
 def test_a_limit_on_tokens_cuts_no_question_between_its_draws(concurrency):
     asked = questions(5)
     with serving(lambda k, body: "one-choice") as served, Store(":memory:") as store:
-        judge = ServerJudge("tiny", served.url, draws=3, token_limit=2000, concurrency=concurrency)
+        judge = ServerJudge("tiny", served.url, draws=3, limit_tokens=2000, concurrency=concurrency)
         with pytest.raises(SpendingLimitError, match="the next question may need"):
             store.ask(judge, asked)
         assert judge.spending.tokens <= 2000
@@ -352,7 +352,7 @@ def test_the_call_limit_is_never_exceeded_and_the_answers_are_kept(tmp_path):
     asked = questions(5)
     fault = {2: "500"}.get
     with serving(lambda k, _: fault(k)) as served, Store(tmp_path / "a.sqlite") as store:
-        judge = ServerJudge("tiny", served.url, call_limit=9)
+        judge = ServerJudge("tiny", served.url, limit_calls=9)
         with pytest.raises(SpendingLimitError, match=r"limit of 9 calls.*12 of 20 questions"):
             store.ask(judge, asked)
         assert len(served.requests) == judge.spending.calls == 9  # with the one that failed
@@ -368,7 +368,7 @@ def test_the_call_limit_is_never_exceeded_and_the_answers_are_kept(tmp_path):
 @pytest.mark.parametrize("usage", ["", "no-usage"])
 def test_the_token_limit_is_never_exceeded(usage):
     with serving(lambda k, body: usage) as served:
-        judge = ServerJudge("tiny", served.url, token_limit=1500)
+        judge = ServerJudge("tiny", served.url, limit_tokens=1500)
         answers = []
         with pytest.raises(SpendingLimitError, match="limit of 1,500 tokens"):
             answers.extend(judge.answer(questions(8)))
@@ -382,7 +382,7 @@ def test_what_a_store_has_costs_no_call_and_nothing_is_asked_of_no_use(tmp_path)
     """Looking into a store, asking what it has, and a first run: each question is one call."""
     asked, path = questions(4), tmp_path / "a.sqlite"
     with serving() as served, Store(path) as store:
-        judge = ServerJudge("tiny", served.url, call_limit=12)
+        judge = ServerJudge("tiny", served.url, limit_calls=12)
         assert len(store.missing(judge, asked)) == 12
         assert served.requests == []
         said = store.ask(judge, asked)
@@ -550,7 +550,7 @@ def test_certificates_are_checked():
 
 def test_wrong_options_are_refused_by_name_and_secrets_are_not_repeated():
     for wrong, name in (
-        ({"colour": "red"}, "colour.*token_limit"),
+        ({"colour": "red"}, "colour.*limit_tokens"),
         ({"prefix": "maybe"}, "prefix"),
         ({"draws": 5, "temperature": 0}, "temperature"),
         ({"temperature": math.nan}, "temperature"),
@@ -558,7 +558,7 @@ def test_wrong_options_are_refused_by_name_and_secrets_are_not_repeated():
         ({"draws": 2.5}, "draws is a whole number"),
         ({"options": {"top_p": math.nan}}, "options"),
         ({"top": "many"}, "top"),
-        ({"call_limit": 0}, "call_limit"),
+        ({"limit_calls": 0}, "limit_calls"),
         ({"options": '{"api_key": "hunter2"'}, "options"),
         ({"key_env": "hunter2", "timeout": "long"}, "timeout"),
         ({"options": {"extra": {"api_key": "hunter2"}}}, "'api_key' is no place for a secret"),

@@ -258,7 +258,7 @@ class Thread:
 
 
 def test_ask_for_a_program(folder, capsys):
-    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--json", "--calls", "12"]
+    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--json", "--budget", "12"]
     assert main([*asked, "--dry-run"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["calls"], plan["known"], plan["to_ask"]) == (12, 0, 12)
@@ -284,9 +284,9 @@ def test_nothing_but_refusals_is_told_as_such(folder, capsys, monkeypatch):
         yield from ((k, Answer.refusal(q.prompt, "not this")) for k, q in enumerate(asked))
 
     monkeypatch.setattr(DemoJudge, "answer", refuses)
-    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--calls", "4"]
+    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--budget", "8"]
     assert main([*asked, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["refused"] == 4
+    assert json.loads(capsys.readouterr().out)["refused"] == 8
     assert main(asked) == 1
     assert "the judge answered none of the questions" in capsys.readouterr().err
 

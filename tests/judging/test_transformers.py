@@ -226,18 +226,18 @@ def test_limits_on_calls_and_tokens_are_never_exceeded(share):
     asked = questions()
     each = judge(LLAMA).count_tokens(asked)
     for limit, most in (
-        ({"call_limit": 7}, 7),
-        ({"token_limit": 1000}, 1000),
-        ({"token_limit": 5}, 5),
+        ({"limit_calls": 7}, 7),
+        ({"limit_tokens": 1000}, 1000),
+        ({"limit_tokens": 5}, 5),
     ):
         reader, found = judge(LLAMA, share_prefixes=share, **limit), []
         with pytest.raises(SpendingLimitError, match=f"limit of {most:,}.*what was answered is"):
             found.extend(reader.answer(asked))
         assert reader.spending.calls == len(found)
         assert reader.spending.tokens == sum(each[k] for k, _ in found)
-        spent = reader.spending.calls if "call_limit" in limit else reader.spending.tokens
+        spent = reader.spending.calls if "limit_calls" in limit else reader.spending.tokens
         assert spent <= most < spent + max(each)
-    reader = judge(LLAMA, call_limit=len(asked))
+    reader = judge(LLAMA, limit_calls=len(asked))
     running = reader.answer(asked)
     next(running)
     running.close()  # what was not answered is not counted
@@ -393,7 +393,7 @@ def test_the_specification_tells_what_changes_answers_apart_and_nothing_else():
         "system message": "a place of its own",
         "too long": "refused",
     }
-    same = [{"share_prefixes": False}, {"batch_tokens": 7}, {"row_tokens": 7}, {"call_limit": 9}]
+    same = [{"share_prefixes": False}, {"batch_tokens": 7}, {"row_tokens": 7}, {"limit_calls": 9}]
     assert all(dict(judge(LLAMA, **more).specification) == base for more in same)
     there = Loaded(LLAMA, tiny.tokenizer(), "llama", "there", torch.device("cpu"), "float32")
     for other in (

@@ -71,7 +71,7 @@ class ServerJudge(Reader):
             self.options = ServerOptions(**options)
             self._caller = Caller(url, self.options)
             self.spending: Spending = Spending(
-                calls=self.options.call_limit, tokens=self.options.token_limit
+                calls=self.options.limit_calls, tokens=self.options.limit_tokens
             )
         except (AttributeError, TypeError, ValueError) as error:
             shown = [f"{name}={options[name]!r}" for name in options if name != "key_env"]

@@ -44,7 +44,7 @@ class ServerOptions:
         https or to this machine; over plain http to another machine only if named here.
     concurrency : calls at a time. timeout : seconds per call. patience : seconds for a call with
         all its retries (after 429, 5xx, timeouts, lost connections, garbled replies).
-    call_limit, token_limit : never exceeded, retries included; the run stops with
+    limit_calls, limit_tokens : never exceeded, retries included; the run stops with
         SpendingLimitError before it would be.
     """
 
@@ -59,8 +59,8 @@ class ServerOptions:
     concurrency: int = 8
     timeout: float = 60.0
     patience: float = 300.0
-    call_limit: int | None = None
-    token_limit: int | None = None
+    limit_calls: int | None = None
+    limit_tokens: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", _request_fields(self.options))

@@ -36,7 +36,7 @@ class TransformersJudge(LocalJudge):
     max_tokens : refuse questions longer than this, instead of than the model's own limit.
     batch_tokens, row_tokens : tokens in a batch of separate prompts, and in a row of branches that
         share a prefix; by default what suits the device. Both are halved when memory runs out.
-    call_limit, token_limit : of answers and of tokens in their prompts, never exceeded; the run
+    limit_calls, limit_tokens : of answers and of tokens in their prompts, never exceeded; the run
         stops with SpendingLimitError before it would be.
     """
 
@@ -51,15 +51,15 @@ class TransformersJudge(LocalJudge):
         max_tokens: int | None = None,
         batch_tokens: int | None = None,
         row_tokens: int | None = None,
-        call_limit: int | None = None,
-        token_limit: int | None = None,
+        limit_calls: int | None = None,
+        limit_tokens: int | None = None,
     ) -> None:
         require_torch()
         if isinstance(model, Loaded):
             self.checkpoint = model.checkpoint
         else:
             self.checkpoint = find(str(model), revision=revision, dtype=dtype, device=device)
-        super().__init__(self.checkpoint.name, call_limit=call_limit, token_limit=token_limit)
+        super().__init__(self.checkpoint.name, limit_calls=limit_calls, limit_tokens=limit_tokens)
         self.longest = max_tokens or self.checkpoint.longest
         self.writer = writer_for(self.checkpoint)
         self.broken = 0

@@ -49,18 +49,17 @@ def ask(
     judge: o.JudgeName,
     *,
     phrasing: o.Phrasing,
-    calls: Annotated[
-        int | None,
+    budget: Annotated[
+        str | None,
         o.opt(
-            "Comparisons per context. The default is all of them for a dataset, and ten per text "
-            "for your own texts.",
-            min=1,
+            "The number of comparisons over all contexts, such as 500, or per text with an x, such "
+            "as 10x; or all. The default is all for a dataset, and 10x for your own texts.",
         ),
     ] = None,
     orders: Annotated[
         Literal["one", "both"],
         o.opt(
-            "With --calls, one: every pair in one order before any in the other; both: the two "
+            "One: every pair in one order before any in the other; both: the two "
             "orders of a pair together."
         ),
     ] = "one",
@@ -87,21 +86,22 @@ def ask(
     judges.check_name(judge)  # the cheap refusals come before a model is loaded
     both_orders = orders == "both"
     if Path(dataset).is_file():
-        whole = _own(Path(dataset), attribute, calls, both_orders, calling.seed, **vars(phrasing))
+        whole = _own(Path(dataset), attribute, budget, both_orders, calling.seed, **vars(phrasing))
     elif Path(dataset).suffix:
         raise JudgeError(f"there is no file {dataset}; `judging data list` names the datasets")
     else:
         if phrasing.wording:
             raise JudgeError("--wording is for your own texts; a dataset has prompts of its own")
         data = datasets.load(dataset)
-        whole = questions_of(
-            data,
-            prompts.load(dataset, attribute),
-            contexts=range(data.n_contexts),
-            calls=calls,
-            both_orders=both_orders,
-            seed=calling.seed,
-        )
+        prompt, sizes = prompts.load(dataset, attribute), [data.n_candidates] * data.n_contexts
+        counts = _counts(budget, "all", sizes, both_orders)
+        whole = [
+            question
+            for c, count in enumerate(counts)
+            for question in questions_of(
+                data, prompt, contexts=[c], calls=count, both_orders=both_orders, seed=calling.seed
+            )
+        ]
     questions = shard_of(whole, shard)
     if not questions:
         if as_json:
@@ -164,8 +164,18 @@ def ask(
             print(line)
 
 
+def _counts(budget: str | None, default: str, sizes: Sequence[int], both_orders: bool) -> list[int]:
+    """Comparisons of each context of so many texts."""
+    from judging.practice.asking.limits import shares
+
+    counts, notes = shares(budget or default, sizes, both_orders=both_orders)
+    for note in notes if budget else ():
+        print(f"judging: note: {note}", file=sys.stderr)
+    return counts
+
+
 def _own(
-    path: Path, attribute: str, calls: int | None, both_orders: bool, seed: int, **called: Any
+    path: Path, attribute: str, budget: str | None, both_orders: bool, seed: int, **called: Any
 ) -> list[Question]:
     """Comparisons of a table's texts that spread evenly over them, context after context.
 
@@ -181,14 +191,15 @@ def _own(
     todo = jobs(path, [""], [attribute], budget="all", both_orders=True, **called)
     for note in dict.fromkeys(note for job in todo for note in job.notes):
         print(f"judging: note: {note}", file=sys.stderr)
-    for c, job in enumerate(todo):
+    counts = _counts(budget, "10x", [len(job.texts) for job in todo], both_orders)
+    for c, (job, count) in enumerate(zip(todo, counts, strict=True)):
         texts, rng = job.texts, np.random.default_rng([seed, c])
-        n = len(texts)
-        count = (10 * n if calls is None else calls) // (2 if both_orders else 1)
-        pairs = regular(n, min(count, n * (n - 1) // 2), seed=rng)
+        most = len(texts) * (len(texts) - 1) // 2
+        pairs = regular(len(texts), min(count // (2 if both_orders else 1), most), seed=rng)
+        shown = in_orders_shown(pairs, both_orders=both_orders, rng=rng)
+        every = shown if both_orders else np.vstack([shown, shown[:, ::-1]])[:count]
         asked += [
-            Question(job.prompt, texts[i], texts[j], job.group.context)
-            for i, j in in_orders_shown(pairs, both_orders=both_orders, rng=rng).tolist()
+            Question(job.prompt, texts[i], texts[j], job.group.context) for i, j in every.tolist()
         ]
     return asked
 

@@ -4,7 +4,7 @@
 FIRST = {
     "rank": "attribute judge dry_run budget until_top people report out",
     "leaderboard": "judge attribute dry_run budget reference require report out",
-    "ask": "judge dry_run calls orders shard store as_json limit_calls",
+    "ask": "judge dry_run budget orders shard store as_json limit_calls",
     "fit": "column people out report as_json",
 }
 
@@ -31,7 +31,7 @@ judging plan 40 --agreement 0.7
 """,
     "ask": """
 judging ask essays.csv "more persuasive" --judge qwen
-judging ask summeval coherence --judge qwen --calls 100
+judging ask summeval coherence --judge qwen --budget 10x
 judging ask essays.csv clearer --judge qwen --dry-run
 """,
     "prompts": """

@@ -36,8 +36,9 @@ def open_judge(
             options[key] = json.loads(value)  # a number, true or false
         except ValueError:
             options[key] = value
-    most = {"call_limit": limits.limit_calls, "token_limit": limits.limit_tokens} if limits else {}
-    options = {key: n for key, n in most.items() if n is not None} | options
+    for key in ("limit_calls", "limit_tokens") if limits else ():
+        if (most := getattr(limits, key)) is not None:
+            options.setdefault(key, most)
     return judges.open(name, **options)
 
 

@@ -399,8 +399,8 @@ def run(
             raise JudgeError("a limit needs a judge that keeps it, in its attribute `spending`")
         if reader.spending.limited:
             raise JudgeError(
-                "the judge has a limit of its own (call_limit, token_limit), and so has this run; "
-                "set limits in one of the two places"
+                "the judge has a limit of its own (limit_calls, limit_tokens), and so has this "
+                "run; set limits in one of the two places"
             )
         lent.append((reader, reader.spending))
         reader.spending = spending
