@@ -55,11 +55,13 @@ def browser() -> Iterator[Any]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --needing and --part."""
+    """Add --needing, --part and --rewrite."""
     told = f"run only tests that need one of these, which must be here: {', '.join(NEEDS)}"
     parser.addoption("--needing", default="", metavar="NAME,NAME", help=told)
     told = "run what `make test` runs, or what it leaves to CI (tests/parts.py); otherwise both"
     parser.addoption("--part", choices=PARTS, help=told)
+    told = "write what commands print now into tests/judging/transcripts"
+    parser.addoption("--rewrite", action="store_true", help=told)
 
 
 def needing(config: pytest.Config) -> set[str]:

@@ -169,7 +169,7 @@ class Spending:
         used = f"{calls} and {most}{self.tokens:,} tokens were used"
         used += ", as the server does not say how many" if self.guessed else ""
         if self.calls == self._limit_calls or not bound:
-            limit = f"{self._limit_calls:,} calls"
+            limit = f"{self._limit_calls:,} {'call' if self._limit_calls == 1 else 'calls'}"
             used += f", and a question takes {self._each:,} calls" if self._each > 1 else ""
         else:
             used += f", and the next {what} may need {bound:,}"

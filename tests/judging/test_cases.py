@@ -101,13 +101,6 @@ def test_alpaca_evals_zero_is_a_tie_and_nan_is_left_out(case, found):
     }
 
 
-@of("03")
-def test_a_prompt_that_one_system_answered_twice_is_refused_by_its_line(case, run):
-    status, said = run("leaderboard", "answers.csv", "--judge", "demo", "--budget", "all")
-    assert status == 1
-    assert "answers.csv, line 18: new answered this prompt before" in said
-
-
 @of("04")
 def test_a_dead_heat_is_told_as_equal(case, run, found, tmp_path):
     said = found("leaderboard", "votes.csv", "--reference", "Y")
@@ -170,15 +163,6 @@ def test_a_word_that_is_no_verdict_is_left_out_and_said(case, found, table):
     assert "Note: 'unresolved' in 'comparison_winner': read as no verdict." in board["notes"]
 
 
-@of("08")
-def test_a_word_that_nobody_knows_is_refused_by_its_line(case, run):
-    Path("out.csv").write_text(Path("split.csv").read_text().replace("unresolved", "perhaps"))
-    status, said = run("fit", "out.csv")
-    assert status == 1
-    assert "out.csv, line 5" in said
-    assert "leave the cell empty to leave a row out" in said
-
-
 @of("09")
 def test_counts_are_as_many_wins(case, found):
     table = pd.read_csv("counts.csv").set_axis(["first", "second", "home", "away"], axis=1)
@@ -220,17 +204,6 @@ def test_label_studios_rows_without_a_verdict_are_left_out(case, run, found):
     assert "Note: 1 row without a verdict left out." in full["notes"]
     assert scores(full) == pytest.approx(scores(said), abs=1e-9)
     assert "is it --column winner='comparison'?" in run("fit", "min.json")[1]
-
-
-@of("14")
-def test_a_column_a_system_is_refused_with_the_way_to_turn_it(case, run):
-    for command, way_out in (
-        (["leaderboard", "pairs.csv", "--judge", "demo"], "melt"),
-        (["fit", "pairs.csv"], "a column for each of the two"),
-    ):
-        status, said = run(*command)
-        assert status == 1
-        assert way_out in said
 
 
 @of("16")

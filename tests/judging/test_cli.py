@@ -8,40 +8,10 @@ import poe
 from judging.practice.cli import main
 
 
-def test_no_command_shows_help(capsys):
-    assert main([]) == 2
-    shown = capsys.readouterr()
-    for command in (
-        "rank",
-        "leaderboard",
-        "fit",
-        "ask",
-        "store",
-        "prompts",
-        "data",
-        "reproduce",
-        "scorecard",
-    ):
-        assert command in shown.out + shown.err
-
-
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"judging {poe.__version__}\n"
     assert Path(poe.__file__).with_name("py.typed").is_file(), "its types are for users too"
-
-
-def test_mistakes_name_the_choices(capsys):
-    for arguments, status, message in (
-        (["reproduce", "tabel1"], 2, "table1"),
-        (["reproduce", "table1", "--draws", "0"], 2, "--draws"),
-        (["data", "fetch", "sumeval"], 1, "summeval"),
-        (["rank", "t.csv", "--judge", "demo"], 2, "--attribute"),
-    ):
-        assert main(arguments) == status, arguments
-        error = capsys.readouterr().err
-        assert message in error, arguments
-        assert "Traceback" not in error
 
 
 def test_without_a_clone_the_papers_numbers_are_missed_in_one_line(capsys, monkeypatch):

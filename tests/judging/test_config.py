@@ -87,24 +87,6 @@ def test_the_short_help_shows_what_most_need(command, capsys):
     assert f"judging {command} --help shows all options." in short
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["--set", "rul=random"], "No such option: --set rul (Possible options: "),
-        (["--set", "rule=best"], "for '--set rule': "),
-        (["--set"], "No such option: --set"),
-        (["--rule", "random"], "No such option: --rule"),
-        (["--price", "cheap"], "'cheap' is not a price such as 2,8"),
-        (["--column", "txt=a"], "did you mean text?"),
-        (["--column", "text"], "'text' is not NAME=COLUMN"),
-    ],
-)
-def test_a_mistake_in_a_setting_is_named(given, said, folder, capsys):
-    asked = ["t.csv", "--attribute", "nicer", "--judge", "demo"]
-    assert rank(*asked, *given) == (1 if given[0] == "--column" else 2)
-    assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
-
-
 def test_the_command_line_goes_first_and_tables_are_options(folder, capsys):
     (folder / "run.toml").write_text(
         'texts = "t.csv"\nattribute = "nicer"\njudge = "demo"\nbudget = "2x"\njson = true\n'
@@ -117,24 +99,6 @@ def test_the_command_line_goes_first_and_tables_are_options(folder, capsys):
         said["rankings"][0]["judge"] | {"noise": "0.5", "lean": "0"}
         == (said["rankings"][0]["judge"])
     )
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('texts = "t.csv"\nbudgett = "5x"', "no budgett; is it budget?"),
-        ("texts = [1", "is not TOML"),
-        ('texts = ["t.csv", "u.csv"]', "texts is one value, not a list"),
-        ('texts = "t.csv"\nattribute = "nicer"\njudge = "demo"\nseed = "x"', "--set seed"),
-        (None, "cannot be read"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_said(content, said, folder, capsys):
-    if content is not None:
-        (folder / "run.toml").write_text(content)
-    assert rank("--config", "run.toml") == 2
-    assert said in " ".join(capsys.readouterr().err.replace("│", " ").split())
-    assert not (folder / "judgements.sqlite").exists()
 
 
 def test_other_commands_take_one_too(folder, capsys):
@@ -212,12 +176,6 @@ def test_a_context_needs_its_place(written):
     with pytest.raises(JudgeError, match=r"no \{context\}"):
         judging.rank(texts, "demo", attribute="nicer", wording=path)
     assert judging.rank(texts[["text"]], "demo", attribute="nicer", wording=path).judged.new == 2
-
-
-def test_it_is_not_for_a_dataset(folder, capsys):
-    asked = ["ask", "topicalchat", "coherency", "--judge", "demo", "--wording", "w.toml"]
-    assert main(asked) == 1
-    assert "--wording is for your own texts" in capsys.readouterr().err
 
 
 # Secrets ---------------------------------------------------------------------------------------

@@ -174,52 +174,8 @@ class TestHelp:
                 assert "\n" not in one
                 assert one in said, f"control: {said}"
 
-    @pytest.mark.parametrize("after", [[], ["--quiet"], ["--store", "s.sqlite"]])
-    def test_an_option_without_its_value_is_told_what_it_needs(self, after, tmp_path, capsys):
-        table = tmp_path / "t.csv"
-        command = ["rank", str(table), "--attribute", "nicer", "--judge", "demo", "--batch", *after]
-        assert main(command) == 2
-        assert "Option '--batch' requires an argument, FILE." in capsys.readouterr().err
-        assert main([*command[: -1 - len(after)], "--set", "compare-with"]) == 2
-        assert "compare-with' requires" in capsys.readouterr().err
-
 
 class TestNames:
-    def test_an_unknown_command_is_told_the_nearest_or_what_there_is(self, capsys):
-        def said(*words):
-            assert main([*words]) == 2
-            return " ".join(capsys.readouterr().err.replace("│", " ").split())
-
-        assert "Did you mean 'leaderboard'?" in said("leader-board")
-        assert "Ready here: " in said("judges")
-        assert "There are rank, leaderboard, fit, plan," in said("xyzzy")
-        assert "There are list, fetch." in said("data", "xyzzy")
-
-    @pytest.mark.parametrize(
-        ("typed", "meant"),
-        [
-            ("quen", "qwen"),
-            ("QWEN", "qwen"),
-            ("qwen:7b", "qwen"),
-            ("smollm", "smollm2"),
-            ("openia:m@http://h/v1", "openai:m@http://h/v1"),
-            ("gguf", "gguf:FILE"),
-            ("models/small.gguf", "gguf:models/small.gguf"),
-            ("org/model", "hf:org/model"),
-        ],
-    )
-    def test_a_typo_in_a_judges_name_is_understood(self, typed, meant, capsys):
-        assert main(["rank", "no.csv", "--attribute", "clearer", "--judge", typed]) == 2
-        assert f"did you mean {meant!r}?" in capsys.readouterr().err
-
-    def test_nothing_near_is_not_guessed(self, capsys):
-        assert main(["rank", "no.csv", "--attribute", "clearer", "--judge", "gpt-4o"]) == 2
-        assert "did you mean" not in capsys.readouterr().err
-
-    def test_a_typo_in_a_models_name_is_understood_where_it_is_fetched(self, capsys):
-        assert main(["data", "fetch", "quen"]) == 1
-        assert "did you mean 'qwen'?" in capsys.readouterr().err
-
     @pytest.mark.parametrize("here", [True, False])
     def test_who_names_no_judge_is_told_which_are_ready(self, here, tmp_path, monkeypatch, capsys):
         monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))

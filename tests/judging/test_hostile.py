@@ -125,12 +125,6 @@ def test_ctrl_c_while_loading_is_no_traceback():
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
 
 
-def test_a_limit_on_what_is_asked_has_the_status_of_a_part(folder):
-    asked = ["ask", "t.csv", "better", "--judge", "demo", "--quiet"]
-    assert main([*asked, "--limit-calls", "3"]) == 3
-    assert main(asked) == 0
-
-
 # Servers that mean harm --------------------------------------------------------------------------
 
 

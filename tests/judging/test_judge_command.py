@@ -223,20 +223,3 @@ def test_a_server_is_asked_no_more_than_was_allowed_and_nothing_by_a_dry_run(fol
         assert len(served.requests) == 30
         assert judge(*asked, name=name, contexts=1) == 0  # a report of what is stored costs nothing
         assert len(served.requests) == 30
-
-
-def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys):
-    for options, more, message in (
-        ({"dataset": "topicalchats"}, (), "did you mean 'topicalchat'"),
-        ({"name": "mistral"}, (), "there is no judge 'mistral'"),
-        ({}, ("--shard", "3/2"), "2/8"),
-        ({}, ("--budget", "299"), "the fewest that do are 300"),
-        ({}, ("--store", "missing/s.sqlite"), "missing"),
-    ):
-        assert judge(*more, **options) == (2 if "name" in options else 1)
-        assert message in capsys.readouterr().err
-    for command in (("list", "no.sqlite"), ("merge", "made.sqlite", "no.sqlite")):
-        assert main(["store", *command]) == 1
-        assert "there is no store no.sqlite" in capsys.readouterr().err
-    assert not list(folder.glob("*.sqlite")), "looking makes none"
-    assert asked == []

@@ -261,15 +261,6 @@ def test_ctrl_c_ranks_what_there_is_and_goes_on_from_there():
     assert len(whole.comparisons) == 120 == len(judge.asked) + len(part.comparisons)
 
 
-def test_a_wrong_column_names_the_file(tmp_path, capsys):
-    path = tmp_path / "texts.csv"
-    path.write_text("id,text\na,b\n")
-    assert main(["leaderboard", str(path), "--judge", "demo", "--store", str(path) + "s"]) == 1
-    assert f"judging: {path}: no column is called 'system'" in capsys.readouterr().err
-    assert main(["fit", str(path)]) == 1
-    assert f"judging: {path}: no two columns of 'id', 'text' say who" in capsys.readouterr().err
-
-
 def test_close_pairs_are_asked_most_and_prompts_evenly():
     asking = Tournament(
         read_answers(answers([4.0, 0.1, 0.0, -4.0], 60)),
@@ -605,34 +596,6 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
             assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
 
 
-def test_no_system_is_left_out_of_a_board_in_silence(tmp_path, capsys, monkeypatch):
-    """A limit that came before all systems were met; a requirement and a reference, before that."""
-    monkeypatch.chdir(tmp_path)
-    rows = [
-        {"system": s, "prompt": f"say {k}", "answer": f"Word {s}{k}"}
-        for k in range(4)
-        for s in "abc"
-    ]
-    pd.DataFrame(rows).to_csv("a.csv", index=False)
-    command = ["leaderboard", "a.csv", "--judge", "demo", "--quiet"]
-    for status, more, said in (
-        (2, ("--require", "d >= a"), "there is no system 'd'"),
-        (2, ("--require", "c>a"), "is no requirement"),
-        (1, ("--reference", "d"), "there is no system 'd' to hold the others against"),
-    ):
-        assert main([*command, *more]) == status
-        assert said in capsys.readouterr().err
-        assert not (tmp_path / "judgements.sqlite").exists(), "nothing was asked"
-    assert main([*command, "--require", "c >= a", "--limit-calls", "1"]) == 3
-    assert "too few to rank 3 systems, which takes 2 or more;" in capsys.readouterr().err
-    assert main([*command, "--require", "c >= a", "--require", "b >= a", "--offline"]) == 3
-    out = capsys.readouterr().out
-    (missing,) = re.findall(r"left out, because nothing about them was answered: (\w)\.", out)
-    assert f"nothing about {missing} was answered, so it cannot be told yet" in out
-    with pytest.raises(ValueError, match="no system 'd' to hold"):
-        judging.leaderboard(rows, "demo", attribute="plainer", reference="d")
-
-
 def test_a_board_of_a_judge_knows_what_is_left_to_ask():
     """In Python as on the command line: no advice that these answers cannot follow."""
     rows = [
@@ -681,41 +644,6 @@ def test_errors_that_one_prompt_cannot_have_are_refused_before_anything_is_paid(
         judging.leaderboard(rows, Never(), budget="all", fitting=Fitting(errors="prompt"))
 
 
-def test_the_leaderboard_says_why_it_stopped_and_asks_for_nothing_that_is_not_left(
-    tmp_path, capsys, monkeypatch
-):
-    """Twelve prompts, three systems: 36 pairs in one order, 72 in both."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    words = "a the tremendously perspicacious cat dog sat unquestionably on mat ran hideous"
-    rows = [
-        (system, f"prompt {k}", " ".join(rng.choice(words.split(), 12)) + ".")
-        for k in range(12)
-        for system in ("old", "mid", "new")
-    ]
-    pd.DataFrame(rows, columns=["system", "prompt", "answer"]).to_csv("a.csv", index=False)
-    wanted = ("--require", "mid >= old + 1%", "--require", "new >= old")
-
-    def ask(*more):
-        main(["leaderboard", "a.csv", "--judge", "demo", "--quiet", "--verbose", *wanted, *more])
-        return capsys.readouterr().out
-
-    said = ask("--orders", "one", "--budget", "30")
-    assert "Stopped: the budget of 30 comparisons is spent; 42 more can be asked" in said
-    said = ask("--orders", "one", "--budget", "all")
-    assert "Stopped: all pairs of answers were asked, in one order; the other order" in said
-    assert "(--orders both) is 36 more calls." in said
-    assert "all 36 comparisons left would" in said
-    said = ask("--orders", "both", "--budget", "all")
-    assert "Stopped: all pairs of answers were asked, in both orders." in said
-    assert "every comparison was made" in said
-    assert "these answers have none left, so it takes answers to about" in said
-    assert "Stopped: offline, nothing was asked." in ask("--offline")
-    main(["leaderboard", "a.csv", "--judge", "demo", "--quiet", "--json", "--offline"])
-    found = {one["kind"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
-    assert found["Ended"]["case"] == "offline"
-
-
 def test_a_judge_that_fails_leaves_no_bar_open():
     class Broken(Grader):
         def answer(self, questions):
@@ -758,24 +686,3 @@ def test_a_page_escapes_what_a_user_wrote(tmp_path, capsys):
     assert main(["fit", str(path), "--report", str(page), "--out", str(out)]) == 0
     assert "<script" not in page.read_text()
     assert "'=cmd|x" in out.read_text()
-
-
-def test_mistakes_are_one_sentence(tmp_path, capsys):
-    path = tmp_path / "x.csv"
-    for content, message in (
-        ("a,b\n1,2\n", "who was compared"),
-        ("first,second\nx,y\n", "says who won"),
-        ("first,second,winner\nx,y,x\nx,y,perhaps\n", "line 3.*perhaps"),
-        ("first,second,winner\nx,y,1\nx,y,0\n", "two things"),
-        ("first,second,p\nx,y,1.5\n", "line 2: .* '1.5', no probability"),
-        ("first,second,p\nx,,0.5\n", "line 2.*id is empty"),
-        ("first,second,p\nx,y,\n", "no comparisons"),
-        ("first,second,p\na,b,1\nc,d,0\n", "share no comparison"),
-    ):
-        path.write_text(content)
-        assert main(["fit", str(path)]) == 1, content
-        error = capsys.readouterr().err
-        assert "Traceback" not in error
-        assert re.search(message, error), error
-    assert main(["fit", str(path), "--column", "winner=nobody"]) == 1
-    assert "no column 'nobody'" in capsys.readouterr().err

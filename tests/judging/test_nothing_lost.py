@@ -82,35 +82,7 @@ def test_a_prompt_answered_twice_by_one_system_is_refused_after_trimming():
         read_answers(answers(base=["one", "one "], new=["one"]))
 
 
-def test_verdicts_on_comparisons_that_were_not_made_are_said(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    prompts = [f"p{k}" for k in range(6)]
-    pd.DataFrame(answers(base=prompts, new=prompts)).to_csv("answers.csv", index=False)
-    people = [{"prompt": p, "first": "base", "second": "new", "winner": "new"} for p in prompts]
-    people += [{**people[0], "prompt": "of nobody"}]
-    pd.DataFrame(people).to_csv("people.csv", index=False)
-    command = ["leaderboard", "answers.csv", "--judge", "demo", "--quiet"]
-    assert main([*command, "--people", "people.csv"]) == 0
-    assert "1 of their 7 verdicts is about a comparison not made here." in capsys.readouterr().out
-
-
 # Texts ------------------------------------------------------------------------------------------
-
-
-def test_texts_that_are_the_same_are_named_and_how_the_budget_counts_them(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    rows = [*zip("abc", WORDS, strict=True), ("d", WORDS[0])]
-    pd.DataFrame(rows, columns=["id", "text"]).to_csv("t.csv", index=False)
-    assert main(["rank", "t.csv", "--attribute", "plainer", "--judge", "demo", "--quiet"]) == 0
-    said = capsys.readouterr().out
-    assert (
-        "1 of 4 texts is word for word another, and ranked with it (the same text: d as a)" in said
-    )
-    assert "the budget counts 3 different texts" in said
-    assert main(["ask", "t.csv", "plainer", "--judge", "demo", "--quiet", "--budget", "3"]) == 0
-    assert "1 of 4 texts is word for word another" in capsys.readouterr().err
 
 
 def test_names_that_look_the_same_are_the_same():

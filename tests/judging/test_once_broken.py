@@ -30,22 +30,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_terminal_shows_the_interval_of_every_score(folder, capsys):
-    """A column was renamed, and the table that probed for its name showed no interval."""
-    for command in (
-        ["fit", "votes.csv"],
-        ["rank", "texts.jsonl", "--attribute", "easier", "--judge", "demo", "--quiet"],
-    ):
-        assert main(command) == 0
-        lines = capsys.readouterr().out.splitlines()
-        head = next(line for line in lines if line.startswith("rank "))
-        assert re.search(r"score \(logits\) +95% interval +ranks \(95%\)", head)
-        rows = [line for line in lines if re.match(r" +\d+  ", line)]
-        assert len(rows) == (3 if command[0] == "fit" else 4)
-        assert all(INTERVAL.search(row) for row in rows)
-    assert not INTERVAL.search("1  a  +0.12  1–3"), "control: a row without one"
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_expert_of_the_package_is_one_of_the_command(name, folder, capsys):
     """Huber and thurstone were refused: the command had a list of its own."""
@@ -54,18 +38,6 @@ def test_every_expert_of_the_package_is_one_of_the_command(name, folder, capsys)
     assert main(["fit", "--help"]) == 0
     assert name in capsys.readouterr().out
     assert main(["fit", "votes.csv", "--set", "expert=nobody"]) == 2
-
-
-def test_none_of_all_pairs_in_an_order_is_none(folder, capsys):
-    """It said "under 1%" of 0 of 6."""
-    rows = [(s, p, f"{w} words") for s in "xyzw" for p in (1, 2) for w in ("some",)]
-    lines = ["system,prompt,answer", *(f"{s},{p},{t} {s}" for s, p, t in rows)]
-    Path("answers.csv").write_text("\n".join(lines))
-    command = ["leaderboard", "answers.csv", "--judge", "demo", "--attribute", "better"]
-    assert main([*command, "--budget", "all", "--quiet", "--verbose"]) == 0
-    said = capsys.readouterr().out
-    assert "No pair is ordered with 95% confidence." in said
-    assert "under 1% are ordered" not in said
 
 
 def test_workers_are_called_what_they_are(capsys):

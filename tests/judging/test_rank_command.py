@@ -336,16 +336,6 @@ def test_copies_are_ranked_once_and_share_the_rank(folder, asked):
     assert {name for pair in asked for name in pair} == {"a", "b", "d"}
 
 
-def test_two_texts(folder, asked, capsys):
-    write("two.csv", [("a", "The cat sat."), ("b", "The dog sat considerably.")])
-    assert rank("two.csv", "--out", "s.csv", "--report", "r.html") == 0
-    assert set(asked) == {("a", "b"), ("b", "a")}
-    assert pd.read_csv("s.csv")["name"].tolist() == ["a", "b"]
-    assert "have only 2 comparisons" in capsys.readouterr().out
-    assert rank("two.csv", "--budget", "1", "--store", "new.sqlite") == 0
-    assert "too few comparisons to tell a position bias" in capsys.readouterr().out
-
-
 def test_contexts_are_ranked_by_themselves(folder, monkeypatch, capsys):
     rows = [
         (f"c{c}-{k}", "The " + "very " * k + "end.", f"Task {c}") for c in "xy" for k in range(4)
@@ -451,39 +441,3 @@ def test_a_limit_and_a_budget_are_of_all_contexts_together(folder, asked, capsys
 
 
 # Bad input -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([("a", "One."), ("a", "Two.")], "'a'"),
-        ([("a", "One."), ("b", "One.")], "at least two different texts; 2 were given, 1 different"),
-    ],
-)
-def test_texts_that_cannot_be_ranked(folder, asked, capsys, rows, message):
-    write("texts.csv", rows)
-    assert rank("texts.csv") == 1
-    error = capsys.readouterr().err
-    assert error.startswith("judging: texts.csv")
-    assert message in error
-    assert asked == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--judge", "gpt-4"), "there is no judge 'gpt-4': a judge is named"),
-        (("--budget", "22"), "cannot link 24 texts: the fewest that do are 23"),
-        (("--budget", "ten"), "(500), of calls a text (10x) or all, not 'ten'"),
-        (("--until-top", "24"), "--until-top 24 says nothing of 24 different texts; at most 23"),
-        (("--report", "missing/r.html"), "there is no folder missing"),
-        (("--judge-option", "colour=red"), "no option 'colour'"),
-    ],
-)
-def test_mistakes_are_named_before_anything_is_asked(folder, asked, capsys, options, message):
-    assert rank(EXAMPLE, *options) == (2 if "judge" in options[0] else 1)
-    error = capsys.readouterr().err
-    assert error.startswith("judging: ")
-    assert message in error
-    assert "Traceback" not in error
-    assert asked == []

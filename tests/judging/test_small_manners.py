@@ -73,57 +73,11 @@ def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked():
     assert all("probability of the top 2" in one.history for one in both)
 
 
-def test_a_limit_that_is_too_low_for_any_ranking_says_so(folder, capsys):
-    assert rank("t.csv", "--limit-calls", "3") == 3
-    said = capsys.readouterr().err
-    assert "the limit of 3 calls is reached" in said
-    assert "these 3 answers are too few to rank 8 texts, which takes 7 or more;" in said
-
-
-def test_a_plan_for_few_texts_says_how_sure_they_can_be_made(capsys):
-    assert main(["plan", "5"]) == 1
-    said = capsys.readouterr().err
-    most = re.search(r"all 20 comparisons of 5 texts .* in (\d+)% of cases, not in 90%", said)[1]
-    assert f"--sure 0.{most}" in said
-    assert main(["plan", "5", "--sure", f"0.{most}"]) == 0
-    assert main(["plan", "5", "--sure", str(int(most) / 100 + 0.01)]) == 1
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        ("t0,t1,t0\nt1,t2,t9", "c.csv, line 3: the column 'winner' has 't9', no verdict"),
-        ("t0,t0,t0", "no comparisons in the table (1 row compares an item with itself"),
-    ],
-)
-def test_of_wrong_choices_the_row_is_named_and_not_the_columns(folder, capsys, rows, said):
-    Path("c.csv").write_text(f"first,second,winner\n{rows}")
-    assert rank("t.csv", "--people", "c.csv") == 1
-    error = capsys.readouterr().err
-    assert said in error
-    assert "call two of them id" not in error
-    Path("c.csv").write_text("first,second,p\nt0,t1,0.5\nt1,t2,1.2")
-    assert main(["fit", "c.csv"]) == 1
-    error = capsys.readouterr().err
-    assert "c.csv, line 3: the column 'p' has '1.2', no probability, from 0 to 1" in error
-
-
 def test_a_model_that_a_server_does_not_have_is_a_judge_that_is_not_available(folder, capsys):
     with serving(lambda k, body: "404") as served:
         command = ["rank", "t.csv", "--attribute", "nicer", "--judge", f"openai:m@{served.url}"]
         assert main([*command, "--quiet"]) == 2
     assert "or not this model (404)" in capsys.readouterr().err
-
-
-def test_what_would_be_paid_for_scores_without_errors_is_refused_before(folder, capsys):
-    gaussian = ("t.csv", "--set", "expert=gaussian", "--budget")
-    assert rank(*gaussian, "8") == 1
-    said = capsys.readouterr().err
-    assert "t.csv: the expert gaussian tells how sure it is from what scores leave" in said
-    assert "8 answers about 8 texts leave nothing; give --budget 9 or more, or take another" in said
-    assert not Path("judgements.sqlite").exists()
-    assert rank(*gaussian, "9") == 0
-    assert rank("t.csv", "--budget", "8") == 0
 
 
 def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
@@ -134,17 +88,6 @@ def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
         with pytest.raises(JudgeError, match=r"parquet: writing it needs pyarrow: pip install"):
             store.export("all.parquet")
     assert not (folder / "all.parquet").exists()
-
-
-def test_both_orders_of_what_was_asked_in_one_are_not_promised(folder, capsys):
-    asked = ["--orders", "one", "--budget", "16", "--set", "rule=random"]
-    assert rank("t.csv", *asked) == 0
-    assert "have one order alone" not in capsys.readouterr().out
-    assert rank("t.csv", "--orders", "both", "--budget", "16") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "comparisons have one order alone, though both were wanted" in said
-    assert rank("t.csv", "--orders", "both", "--budget", "all") == 0
-    assert "have one order alone" not in capsys.readouterr().out
 
 
 def test_a_model_that_moved_keeps_its_answers(folder):
@@ -169,23 +112,6 @@ def test_a_limit_counts_what_was_under_way_when_it_is_read():
     spending.settle(10, 7)
     spending.settle(10, 8)
     assert "(2 calls and 15 tokens were used)" in str(caught.value)
-
-
-def test_the_command_line_hears_no_python(folder, capsys):
-    """Options by their names on it, and nothing is blamed that is not at fault."""
-    server = ("--judge", "openai:m@http://127.0.0.1:9/v1", "--judge-option", "temperatur=1")
-    assert main(["rank", "t.csv", "--attribute", "better", *server]) == 2
-    said = capsys.readouterr().err
-    assert "has no option temperatur; temperature may be meant; its options are" in said
-    assert "__init__" not in said
-    assert rank("t.csv", "--budget", "10y") == 1
-    said = capsys.readouterr().err
-    assert "not '10y'" in said
-    assert "t.csv" not in said
-    answers = ["system,prompt,answer", "old,p,One.", "new,p,Two."]
-    (folder / "a.csv").write_text("\n".join(answers))
-    assert main(["leaderboard", "a.csv"]) == 1
-    assert "answers that nobody compared need --judge" in capsys.readouterr().err
 
 
 def test_calls_are_kept_for_the_questions_that_were_begun():
@@ -301,17 +227,3 @@ def test_what_reads_workbooks_and_parquet_is_in_an_extra_that_the_readme_names()
         ]
         assert f"'.[{extra}]'" in readme
     assert not wanted.keys() & {re.match(r"[\w-]+", one)[0] for one in project["dependencies"]}
-
-
-def test_what_is_at_the_wrong_door_is_shown_to_the_right_one(folder, capsys):
-    """Answers of systems to `rank`, a store for a table, a provider's name for a judge."""
-    (folder / "a.csv").write_text("system,prompt,answer\nx,p,One.\ny,p,Two.\n")
-    assert rank("a.csv") == 1
-    assert "answers of systems to prompts are for `judging leaderboard`" in capsys.readouterr().err
-    assert rank("a.csv", "--column", "text=txt") == 1
-    assert "leaderboard" not in capsys.readouterr().err
-    assert rank("t.csv") == 0
-    assert main(["leaderboard", "judgements.sqlite"]) == 1
-    assert "judgements.sqlite is a store, and a table is needed here" in capsys.readouterr().err
-    assert rank("t.csv", "--judge", "anthropic:some") == 2
-    assert "with another protocol by a proxy" in capsys.readouterr().err

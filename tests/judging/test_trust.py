@@ -622,46 +622,6 @@ def test_marks_whose_best_is_the_smallest_are_suspected():
     assert "by chance" not in str(trust.trust(fit, few) or "")
 
 
-def test_labels_that_tell_nothing_are_said_to(folder, capsys):
-    """Too few of them, all the same, or twice."""
-    ids = [f"t{k}" for k in range(12)]
-    words = [f"{'word ' * (k % 7 + 2)}number {k}." for k in range(12)]
-    pd.DataFrame({"id": ids, "text": words}).to_csv("t.csv", index=False)
-    base = ["rank", "t.csv", "--attribute", "easier", "--judge", "demo", "--quiet", "--verbose"]
-
-    def said(labels, *more):
-        pd.DataFrame(labels).to_csv("l.csv", index=False)
-        assert main([*base, "--people", "l.csv", *more]) == 0
-        return capsys.readouterr().out
-
-    choices = {"first": ids[:5], "second": ids[5:10], "winner": ids[:5]}
-    assert (
-        "How far people would agree cannot be told from 5 choices: 5 pairs of texts are ordered "
-        "by them, and 6 are the least." in said(choices)
-    )
-    assert "is not known" not in said(choices)
-    same = said({"id": ids, "score": [3] * 12})
-    assert "People gave all 12 texts the same score, which says nothing of an order." in same
-    assert "nan" not in same
-    same = json.loads(said({"id": ids, "score": [3] * 12}, "--json"))
-    assert "Correlation" not in [one["kind"] for one in same["rankings"][0]["findings"]]
-    assert "cannot be told from 2 scores: 1 pair of texts is ordered" in said(
-        {"id": ids[:2], "score": [1, 2]}
-    )
-    twice = said({"id": [*ids, "t0"], "score": [5, *range(11), 3]})
-    assert "l.csv: 1 text has several scores, such as t0 (5 and 3); the mean counts" in twice
-    assert "1 of 66 pairs is equal to people" in twice, "t0 has 4, as t5"
-    assert "several" not in said({"id": [*ids, "t0"], "score": [5, *range(11), 5]})
-    votes = [("a", "b", 1), ("b", "c", 1), ("c", "a", 0.5), ("a", "c", 1)]
-    pd.DataFrame(votes, columns=["first", "second", "p"]).to_csv("v.csv", index=False)
-    pd.DataFrame({"id": ["a", "b"], "score": [1, 2]}).to_csv("l.csv", index=False)
-    assert main(["fit", "v.csv", "--people", "l.csv"]) == 0
-    assert (
-        "Note: l.csv: How far people would agree cannot be told from 2 scores"
-        in capsys.readouterr().out
-    )
-
-
 def test_chances_of_nothing_and_of_all_are_not_claimed():
     agreement = trust.Agreement(0.2, 0.1, 0.3, 190, 40.0)
     sharp = trust.Sharpness(-30.0, -40.0, 0.01)

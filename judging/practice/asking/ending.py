@@ -71,7 +71,8 @@ class RankingInterruptedError(KeyboardInterrupt):
 
 def too_few(limit: SpendingLimitError, answers: int, n: int, things: str) -> SpendingLimitError:
     """A limit that was reached before anything could be ranked, and that a reader may go on."""
+    these = "this answer is" if answers == 1 else f"these {answers:,} answers are"
     return SpendingLimitError(
-        f"{limit}; these {answers:,} answers are too few to rank {n:,} {things}, "
+        f"{limit}; {these} too few to rank {n:,} {things}, "
         f"which takes {n - 1:,} or more; the same command goes on from there"
     )

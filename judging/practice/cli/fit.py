@@ -84,7 +84,8 @@ def fit(
         shown = _frame(result, confidence)
         beside = None if labels is None else trust(result, labels, level=confidence)
         if labels is not None and beside is None:
-            notes.append(f"{people}: {say(explain_no_trust(result, labels), 'item')}")
+            why = say(explain_no_trust(result, labels), "item").rstrip(".")
+            notes.append(f"{people}: {why}")
         found = of_a_fit(
             result,
             confidence,

@@ -254,7 +254,7 @@ def leaderboard(
         if calling.verbose:
             head = "Share of comparisons won by the row's system, as counted (above: as fitted):"
             shown += [f"\n{head}", words.aligned(words.matrix(rates))]
-        if beside is not None:
+        if beside is not None and len(beside):
             shown += ["\nWin rates among people:", words.aligned(words.of_people(beside))]
         if by:
             shown += [f"\nBy {by}:", words.aligned(words.by_group(groups))]

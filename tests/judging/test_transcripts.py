@@ -1,0 +1,84 @@
+"""What commands print, held against the files of `transcripts`: the wording is there alone.
+
+    pytest tests/judging/test_transcripts.py --rewrite     # write what is printed now
+
+A file has several cases, each in a folder of its own:
+
+    # what the case shows
+    --- votes.csv             a file, as it is up to the next mark
+    $ judging fit votes.csv   a command; below it all that it prints
+    [1]                       its exit status
+    ??? votes.csv             the files that there are at the end
+
+In what is printed, `...` stands for anything: on a line of its own for lines, else for letters.
+Files before the first case are in the folder of each.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from judging.practice.cli import main
+
+FOLDER = Path(__file__).parent / "transcripts"
+PARTS = re.compile(r"^(?=# |--- |\$ |\?\?\? )", re.MULTILINE)
+BOX = re.compile(r"Usage: .*\nTry .*\n╭.*\n((?:│.*\n)+)╰.*\n?")
+
+
+def cases():
+    for path in sorted(FOLDER.glob("*.txt")):
+        before, *each = re.split(r"^(?=# )", path.read_text("utf-8"), flags=re.MULTILINE)
+        for case in each:
+            name = case[2:].splitlines()[0].rstrip(".:")
+            yield pytest.param(path, before, case, id=f"{path.stem}: {name}")
+
+
+def plain(streams):
+    """What was printed; of a box around a mistake in the command line its words alone."""
+    printed = BOX.sub(lambda box: " ".join(box[1].replace("│", " ").split()) + "\n", streams)
+    return re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE).strip("\n")
+
+
+def pattern(printed):
+    """What a printed text must match: `...` for lines or letters."""
+    lines = re.escape(printed).replace(re.escape("\n...\n"), r"\n(?:.*\n)*")
+    lines = re.sub(r"^" + re.escape("...\n"), r"(?:.*\n)*", lines)
+    return lines.replace(re.escape("..."), ".*")
+
+
+@pytest.fixture
+def replayed(folder, capsys, monkeypatch):
+    """A function that does what a text says, and returns the text with what came of it."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def replayed(text):
+        now = []
+        for part in PARTS.split(text):
+            head, _, below = part.partition("\n")
+            mark, _, what = head.partition(" ")
+            if mark == "---":
+                (folder / what).write_text(below.rstrip("\n") + "\n", "utf-8")
+            elif mark == "$":
+                status = main(shlex.split(what)[1:])
+                streams = capsys.readouterr()
+                found = f"{plain(streams.out + streams.err)}\n[{status}]\n".lstrip("\n")
+                same = re.fullmatch(pattern(below.rstrip("\n") + "\n"), found)
+                part = part if same else f"{head}\n{found}\n"
+            elif mark == "???":
+                part = f"??? {' '.join(sorted(path.name for path in folder.iterdir()))}\n\n"
+            now.append(part)
+        return "".join(now)
+
+    return replayed
+
+
+@pytest.mark.parametrize(("path", "before", "case"), [*cases()])
+def test_commands_print_what_the_transcript_says(path, before, case, replayed, request):
+    replayed(before)
+    now = replayed(case)
+    if request.config.getoption("--rewrite"):
+        path.write_text(path.read_text("utf-8").replace(case, now), "utf-8")
+    assert now.rstrip() == case.rstrip()
