@@ -29,9 +29,9 @@ book: $(STAMP) ## Execute every chapter and render the book
 pdf: book ## The whole book as a PDF (needs Chromium)
 	@$(PY) -m book.tools pdf
 
-test: $(STAMP) ## Run what a change can break (ARGS="-k word" chooses, ARGS="--part rest": what CI adds)
+test: $(STAMP) ## Run what a change can break (ARGS="-k word" chooses, ARGS="-m long": what CI adds)
 	@echo "Running the tests$(if $(ARGS),, (about four minutes on two cores)); the percentage says how far they are"
-	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup --max-worker-restart 3 $(or $(ARGS),--part quick)
+	@$(PY) -m pytest -n auto --maxprocesses 8 --dist loadgroup --max-worker-restart 3 $(or $(ARGS),-m "not long")
 
 # numpy, scipy, cvxpy-base, clarabel and highspy are what poe imports.
 test-core: ## Run the tests of poe in an environment with its five dependencies alone

@@ -12,7 +12,6 @@ import pytest
 
 from book.tools.browser import FLAGS, find_chromium
 from tests.needs import NEEDS, lacking, of_item, of_module, reason, require
-from tests.parts import PARTS, REST, of_rest, other_file
 
 # Before NumPy is imported: threads of several workers wait for one another more than they work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -55,11 +54,9 @@ def browser() -> Iterator[Any]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --needing, --part and --rewrite."""
+    """Add --needing and --rewrite."""
     told = f"run only tests that need one of these, which must be here: {', '.join(NEEDS)}"
     parser.addoption("--needing", default="", metavar="NAME,NAME", help=told)
-    told = "run what `make test` runs, or what it leaves to CI (tests/parts.py); otherwise both"
-    parser.addoption("--part", choices=PARTS, help=told)
     told = "write what commands print now into tests/judging/transcripts"
     parser.addoption("--rewrite", action="store_true", help=told)
 
@@ -96,12 +93,6 @@ def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> Any:
     return module
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave a file alone, without importing it, when all of it is of the other part."""
-    part = config.getoption("--part")
-    return True if part and other_file(collection_path, part) else None
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that needs what is not here, before any of its fixtures is made."""
@@ -109,14 +100,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave only the tests that need what --needing names, and those of the --part."""
-    names, part = needing(config), config.getoption("--part")
-    wanted = [
-        item
-        for item in items
-        if (not names or of_item(item) & names)
-        and (not part or of_rest(item.nodeid) == (part == "rest"))
-    ]
+    """Leave only the tests that need what --needing names."""
+    names = needing(config)
+    wanted = [item for item in items if not names or of_item(item) & names]
     if others := [item for item in items if item not in set(wanted)]:
         items[:] = wanted
         config.hook.pytest_deselected(items=others)
@@ -172,11 +158,6 @@ def pytest_handlecrashitem(crashitem: str, report: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print one line a reason (pytest's own -rs prints one a place)."""
-    if terminalreporter.config.getoption("--part") == "quick":
-        tests = sum(map(len, REST.values()))
-        files = sum(not names for names in REST.values())
-        left = f"left to CI for their length: {files} files of tests and {tests} tests more"
-        terminalreporter.write_line(f'{left}; make test ARGS="--part rest" runs them')
     for name in sorted(LOST):
         terminalreporter.write_line(f"tried again, as its worker was lost: {name}", yellow=True)
     skipped = terminalreporter.stats.get("skipped", [])

@@ -12,7 +12,8 @@ from benchmarks import timing
 from benchmarks.cases import CASES
 from benchmarks.timing import Entry, cores, race
 
-pytestmark = pytest.mark.xdist_group("benchmarks")  # the cases run once, in one worker
+# The cases run once, in one worker.
+pytestmark = [pytest.mark.xdist_group("benchmarks"), pytest.mark.long]
 QUICK = sorted(set(CASES) - {"g"})
 
 

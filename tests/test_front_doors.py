@@ -69,6 +69,7 @@ def test_the_stub_and_the_package_offer_the_same(package: ModuleType) -> None:
             assert found is getattr(importlib.import_module(home), name)
 
 
+@pytest.mark.long
 def test_a_strict_type_checker_takes_what_a_user_writes(tmp_path: Path) -> None:
     done = checked(tmp_path, SNIPPET)
     assert done.returncode == 0, done.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needs, parts
+from tests import needs
 from tests.test_house import imports, longest, modules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -185,17 +185,9 @@ def test_nothing_else_decides_what_is_skipped() -> None:
     assert found == []
 
 
-def test_what_is_left_to_ci_is_there_and_ci_runs_it() -> None:
-    assert parts.gone() == []
-    assert 'make test ARGS="--part rest"' in (ROOT / ".ci/run").read_text("utf-8")
-    a, b = "tests/test_workers.py", "tests/judging/test_money.py"
-    test = f"{b}::test_a_process_that_was_killed_holds_no_lock"
-    tests = (f"{a}::test_x[1-2]", f"{test}[a::b]", f"{test}_too", f"{b}::test_else")
-    assert [parts.of_rest(one) for one in tests] == [True, True, False, False]
-    for path, quick, rest in ((a, True, False), (b, False, False), ("tests/needs.py", False, True)):
-        assert parts.other_file(ROOT / path, "quick") == quick
-        assert parts.other_file(ROOT / path, "rest") == rest
-    assert not parts.other_file(ROOT / "tests", "rest"), "a folder"
+def test_ci_runs_what_make_test_leaves_out() -> None:
+    assert '$(or $(ARGS),-m "not long")' in (ROOT / "Makefile").read_text("utf-8")
+    assert 'make test ARGS="-m long"' in (ROOT / ".ci/run").read_text("utf-8")
 
 
 TEST = """

@@ -9,6 +9,8 @@ import pytest
 
 from tests.needs import ROOT
 
+pytestmark = pytest.mark.long
+
 TEST = """
 import time
 from pathlib import Path

@@ -14,7 +14,8 @@ import pytest
 import judging
 import poe
 
-pytestmark = pytest.mark.xdist_group("reference")  # rendered once, in one worker
+# Rendered once, in one worker.
+pytestmark = [pytest.mark.xdist_group("reference"), pytest.mark.long]
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = (
     *("poe.experts", "judging.metrics", "poe.debias", "poe.choose.designs"),

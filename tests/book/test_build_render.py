@@ -20,7 +20,7 @@ from tests.scratch_book import HEADER
 ROOT = Path(__file__).resolve().parents[2]
 
 # One worker builds for all of these tests.
-pytestmark = pytest.mark.xdist_group("render")
+pytestmark = [pytest.mark.xdist_group("render"), pytest.mark.long]
 
 CHAPTER = """
 (gaussian)=

@@ -27,6 +27,8 @@ from book.exercises import NUMBER
 from book.tools.pages import Page, code_cells, find_pages
 from tests.helpers import ROOT
 
+pytestmark = pytest.mark.long
+
 CHAPTERS = {page.name: page for page in find_pages(ROOT) if "def check_" in page.text}
 
 

@@ -25,6 +25,8 @@ from poe.errors import ComparisonError
 from tests.asking import questions
 from tests.judge_server import complete
 
+pytestmark = pytest.mark.long
+
 NOWHERE = "http://127.0.0.1:9/v1"
 ODD = (
     1,

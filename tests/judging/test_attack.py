@@ -97,6 +97,7 @@ with Store({path!r}) as store:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
 def test_killed_again_and_again_nothing_paid_is_lost_or_asked_twice(how, tmp_path, capsys):
     """At random moments, on one store: with Ctrl-C every question is asked exactly once.

@@ -52,6 +52,7 @@ def world(
     )
 
 
+@pytest.mark.long
 class TestLengthDoesNotPay:
     def gains(self, shape, taste, seeds=10):
         """Points of the win rate against the same system as it was: padded, cut; and plain."""
@@ -106,6 +107,7 @@ class TestLengthDoesNotPay:
         assert re.search(r"few comparisons of answers about equally long: c \(\d\)", said)
 
 
+@pytest.mark.long
 class TestReference:
     def star(self, seed=0, prompts=300):
         table = world(seed, prompts=prompts)
@@ -138,6 +140,7 @@ class TestReference:
         assert np.mean(raw) <= 0.3, "the control"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("taste", [0.5, 1.0])
 def test_against_a_reference_too_length_does_not_pay(taste):
     """Difficulties learnt from a system's own answers left it 2 points of what length is worth."""
@@ -246,6 +249,7 @@ def test_fit_and_leaderboard_give_one_interval_and_say_which(tmp_path, capsys, e
         assert said[0] == [f"Intervals are per {kind}"]
 
 
+@pytest.mark.long
 def test_votes_one_by_one_are_as_sure_as_their_bootstrap():
     """What `fit` once told of 1,760 votes on 5 systems was three times as wide."""
     rng = np.random.default_rng(0)
@@ -306,6 +310,7 @@ def test_as_many_more_as_are_told_do_decide():
         assert found.state == state
 
 
+@pytest.mark.long
 def test_a_gate_errs_as_often_as_it_says():
     """Equal systems: "worse" is said in at most 5% of worlds, "better" too."""
     rng = np.random.default_rng(5)

@@ -18,6 +18,8 @@ from judging.practice.cli import main
 from tests.helpers import HEARS_CTRL_C, ROOT
 from tests.judge_server import SOUND, Raw, serving
 
+pytestmark = pytest.mark.long
+
 WORDS = [(f"n{k}", f"text number {k} of a kind") for k in range(6)]
 
 

@@ -215,6 +215,7 @@ def ranked(url):
     )
 
 
+@pytest.mark.long
 def test_the_same_command_four_times_at_once_pays_once(run, tmp_path):
     with serving(delay=0.01) as server:
         going = [ranked(server.url) for _ in range(4)]
@@ -241,6 +242,7 @@ def test_who_waits_reads_which_process_asks(tmp_path):
     assert re.fullmatch(rf"process {os.getpid()} on .* \(.*, since \d{{4}}-.*\)", said)
 
 
+@pytest.mark.long
 def test_a_process_that_was_killed_holds_no_lock(run, tmp_path):
     with serving(delay=0.05) as server:
         first = ranked(server.url)

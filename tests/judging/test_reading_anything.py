@@ -273,6 +273,7 @@ def test_columns_without_a_name_and_anything_in_them_are_no_columns(workbook):
 # What has no name -----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", [CSV, json.dumps(ROWS), "\n".join(map(json.dumps, ROWS))])
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_standard_input_is_told_by_how_it_begins(name, content):

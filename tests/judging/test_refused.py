@@ -262,6 +262,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", REFUSALS.values(), ids=REFUSALS)
 def test_one_poisoned_text_of_thirty_does_not_end_a_run(fault, tmp_path, run):
     path = table(tmp_path)

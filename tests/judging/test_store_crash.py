@@ -47,6 +47,7 @@ def stored(path):
     return {key.lower(): Answer(tuple(json.loads(log_p)), *rest) for key, log_p, *rest in rows}
 
 
+@pytest.mark.long
 def test_killed_at_random_moments_nothing_reported_is_lost(path):
     rng = random.Random(4)
     reported, kills = set(), 0

@@ -23,6 +23,7 @@ def fits(spread, noise, *, sets=60, n=20, budget="3x"):
         yield judging.rank(range(n), judge, budget=budget, seed=seed).fit, int(true.argmax())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("spread", "noise", "alike"), [(0.5, 1.5, False), (1.0, 0.5, True)])
 def test_the_leader_is_best_as_often_as_it_says(spread, noise, alike):
     plain, ours, right = np.array(

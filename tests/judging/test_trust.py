@@ -543,6 +543,7 @@ def test_the_chance_that_all_that_is_left_settles_it_by_hand():
         assert _chance(fit, 0.95, left) == pytest.approx(by_hand, abs=0.04)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.3, 1.5])
 def test_the_chance_comes_true_about_as_often_as_it_says(noise):
     """Of judges that answer 0 or 1, whose first scores are mostly luck, and of sharper ones."""

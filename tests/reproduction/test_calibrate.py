@@ -15,6 +15,8 @@ from reproduction.calibrate_small import Bench
 from reproduction.published import number
 from reproduction.twins import Twin, twins
 
+pytestmark = pytest.mark.long
+
 GOLD = judging.datasets.load("summeval").scores["coherence"][:40]
 BENCH = Bench(GOLD, tastes=15)
 

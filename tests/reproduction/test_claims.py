@@ -41,6 +41,7 @@ def one(recipe="", **changes):
     return claims.Claim(**{**plain, **changes})
 
 
+@pytest.mark.long
 class TestFile:
     def test_they_are_those_accepted(self, long, tmp_path):
         """The golden gate: every number and outcome; `judging scorecard --accept` where meant."""
@@ -71,6 +72,7 @@ class TestFile:
             assert not np.isclose(value, printed, rtol=1e-4), id_
 
 
+@pytest.mark.long
 class TestCells:
     def test_a_claim_the_numbers_contradict_does_not_hold(self):
         """Negative control: the opposite of a claim that holds."""

@@ -13,6 +13,8 @@ from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 from tests.helpers import short
 
+pytestmark = pytest.mark.long
+
 WHOLE = ("figure9", "figure10", "comparative-table8", "recorded-llmbar")
 PARTS = {
     "figure5d": {"counts": (18,)},

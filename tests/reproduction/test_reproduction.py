@@ -52,6 +52,7 @@ class TestTargets:
             find("table4")
 
 
+@pytest.mark.long
 class TestTables:
     def test_a_cell_by_hand(self):
         """Two draws (`times` of the target) from the definitions, without the module's plumbing.
@@ -189,6 +190,7 @@ class TestSharedErrors:
         np.testing.assert_array_equal(by_context(each), [2.0, 4.0, np.nan])
 
 
+@pytest.mark.long
 class TestRunVariance:
     def test_components_are_found_and_what_is_known_is_taken_out(self):
         """Judges of variance 4 + 1, of which the 4 is known; draws of calls of variance 9."""
@@ -282,6 +284,7 @@ class TestCurves:
         assert curve["PoE-BT"] == pytest.approx(mean)
 
 
+@pytest.mark.long
 class TestLarge:
     twin = Twin("x", "cmcqrd", "difficulty", 0.7, 1.0, 0.5, 0.8)
 

@@ -165,6 +165,7 @@ def judged(rng, *, calls, shared=0.0, n=16, noise=0.5):
     return scores, poe.Comparisons.from_pairs(shown, p, items=n)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("calls", "shared", "least_before"), [(16, 0.0, 0.94), (24, 0.0, 1.0), (32, 1.0, 0.9)]
 )

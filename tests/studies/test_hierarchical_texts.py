@@ -149,6 +149,7 @@ def test_where_no_text_leans_nothing_changes():
     assert -np.log(len(SHARES)) - 0.1 < gained[0] < 0.0 < 50.0 < gained[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("calls", "left"), [(24, 0.75), (48, 0.6)])
 def test_intervals_cover_and_errors_fall(calls, left):
     """16 pools of four contexts, one order. The control, one bias for all texts, errs more."""
