@@ -35,7 +35,7 @@ class Price:
                 )
 
     def of(self, read: float, written: float) -> float:
-        """What so many tokens cost."""
+        """Compute the price of some tokens."""
         return (read * self.input + written * self.output) / 1e6
 
 
@@ -103,7 +103,7 @@ def duration(seconds: float) -> str:
 
 
 def beginning(question: Question) -> str:
-    """What stands before the first text: the same in all prompts of a context."""
+    """Return what stands before the first text: the same in all prompts of a context."""
     head = re.split(r"\{(?:first|second)\}", question.prompt.template, maxsplit=1)[0]
     given = "" if question.context is None else question.context.text
     return head.replace("{context}", given)

@@ -47,7 +47,7 @@ class Kind:
     library: str = ""
 
     def fits(self, specification: Mapping[str, Any]) -> bool:
-        """Whether answers with this specification are of this kind."""
+        """Tell whether answers with this specification are of this kind."""
         model = str(specification.get("model", "")).lower()
         return specification.get("kind") in self.engines and fnmatchcase(model, self.models.lower())
 
@@ -191,7 +191,7 @@ KINDS: dict[str, Kind] = {
 
 
 def forms() -> str:
-    """How judges are named, for help and errors: "qwen, smollm2, gguf:FILE, ... or demo"."""
+    """List how judges are named, for help and errors: "qwen, smollm2, gguf:FILE, ... or demo"."""
     *most, last = (kind.form for kind in KINDS.values())
     return f"{', '.join(most)} or {last}"
 
@@ -218,7 +218,7 @@ def named(name: str) -> tuple[Kind, str]:
 
 
 def ready() -> str:
-    """Which judges can be asked on this machine now, for who has named none."""
+    """List the judges that can be asked on this machine, for a user who named none."""
     from judging.datasets.models import MODELS, cache_dir
 
     here, lacks = list[str](), list[str]()
@@ -250,7 +250,7 @@ def _meant(name: str) -> str:
 
 
 def is_light(name: str) -> bool:
-    """Whether a judge of that name is made without loading a model; False for what is no name."""
+    """Tell whether a judge of that name loads no model; False for what is no name."""
     try:
         return named(name)[0].engines in (("server",), ("demo",))
     except NoJudgeError:
@@ -267,7 +267,7 @@ def make(name: str, options: Mapping[str, Any]) -> Reader:
 
 
 def means(name: str, specification: Mapping[str, str]) -> bool:
-    """Whether a judge's name can have this specification; False for what is no name."""
+    """Tell whether a judge of that name can have this specification; False for no name."""
     try:
         kind, rest = named(name)
     except NoJudgeError:
@@ -281,18 +281,18 @@ def kind_of(specification: Mapping[str, Any]) -> Kind | None:
 
 
 def unit(specification: Mapping[str, Any]) -> str:
-    """What the answers of a judge count: "tokens" or "words"."""
+    """Name what the answers of a judge count: "tokens" or "words"."""
     kind = kind_of(specification)
     return "tokens" if kind is None else kind.unit
 
 
 def simulated(specification: Mapping[str, Any]) -> bool:
-    """Whether no language model is behind these answers."""
+    """Tell whether no language model is behind these answers."""
     kind = kind_of(specification)
     return kind is not None and kind.simulated
 
 
 def cautions(specification: Mapping[str, Any]) -> list[str]:
-    """What must be said beside a ranking by this judge: nothing, or one sentence or more."""
+    """List the cautions to print beside a ranking by this judge, if any."""
     kind = kind_of(specification)
     return [kind.caution] if kind is not None and kind.caution else []

@@ -29,7 +29,7 @@ def data_dir(package: Path | None = None) -> Path:
 
 
 def installed() -> bool:
-    """Whether the data files are those of an installed package, which nobody's results go into."""
+    """Tell whether the data files are an installed package's, where no results are written."""
     return data_dir().name == "_data"
 
 

@@ -32,7 +32,7 @@ FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 
 
 def quoted(said: object, longest: int = LONGEST) -> str:
-    """What was said, printable and on one line, "" for None.
+    """Quote a text: printable and on one line, "" for None.
 
     Beyond `longest` letters it ends after a whole word, with "...". It is for what others said:
     our own sentences are never cut.

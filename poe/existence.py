@@ -133,7 +133,7 @@ def require_bias_identified(
 def bias_identified(
     comparisons: Comparisons, x: Floats | None = None, graph: Graph | None = None
 ) -> bool:
-    """Whether no scores could imitate a bias that is multiplied by x, (K,), by default by 1.
+    """Tell whether no scores could imitate a bias that is multiplied by x, (K,), by default by 1.
 
     They can where x is first minus second of some scores in every comparison: of 1 along a chain
     a-b-c that is never shown the other way round, of lengths always.

@@ -18,7 +18,7 @@ FIXED, EACH = 7e6, 200.0
 
 
 def is_small(problem: Any) -> bool:
-    """Whether a dense factorisation of one problem, N^3, costs less than conjugate gradients."""
+    """Tell whether one dense factorisation, N^3, costs less than conjugate gradients."""
     return float(problem.n_items) ** 3 <= FIXED + EACH * len(problem.p)
 
 
@@ -129,7 +129,7 @@ class Graph:
         return float(tilt @ tilted - border @ moved)
 
     def strain(self, slope: Floats, scores: Floats) -> float:
-        """How far from rest groups of items are; the solver here is exact, so they are at rest."""
+        """Measure how far from rest groups of items are: not at all, as this solver is exact."""
         return 0.0
 
     def solve(self, stiffness: Floats, right: Floats) -> Floats:

@@ -317,7 +317,7 @@ class Intervals:
 
 
 def position_of(name: Hashable, items: tuple[Hashable, ...]) -> int:
-    """Where an item stands; KeyError, which says its name, where it does not."""
+    """Find where an item stands; KeyError with its name where it does not."""
     if name not in items:
         raise KeyError(f"no item is called {name!r}")
     return items.index(name)

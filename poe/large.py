@@ -175,7 +175,7 @@ class LargeGraph(Graph):
         return factor
 
     def strain(self, slope: Floats, scores: Floats) -> float:
-        """How far from rest the scores are that this slope is left at, groups of items included.
+        """Measure how far from rest the scores of this slope are, groups of items included.
 
         In units of the scores' range, or of 1 where that is less, as if each comparison were a
         spring of its weight: (N,) twice to one number.

@@ -192,7 +192,7 @@ class Spectrum:
         return np.maximum(least, TINY * self.total[:, 0]), (factor * slope).sum(axis=1), gamma
 
     def parameters(self, ratio: Floats) -> Floats:
-        """How many of the scores the answers determine, (D,): the trace of L (L + lambda I)^-1."""
+        """Count the scores that the answers determine, (D,): the trace of L (L + lambda I)^-1."""
         return np.asarray((self.count * self.level / (self.level + ratio[:, None])).sum(axis=-1))
 
     def evidence(self, ratio: Floats) -> Floats:

@@ -143,7 +143,7 @@ def differences(problem: Problem, scores: Floats) -> Floats:
 
 
 def block_size(stack: Stack) -> int:
-    """How many problems of a stack fit the processor's cache at a time."""
+    """Count the problems of a stack that fit the processor's cache at a time."""
     return max(1, CACHED // stack.p.shape[1])
 
 

@@ -60,7 +60,7 @@ KNOWN = MODELS | {"processor": PROCESSOR}
 
 
 def folder(model: Model = SMOLLM2) -> Path:
-    """Where a model's answers lie: data/measured, or a folder in it."""
+    """Find where a model's answers lie: data/measured, or a folder in it."""
     return data_dir() / "measured" / model.folder
 
 
@@ -84,7 +84,7 @@ def digest(model: Model = SMOLLM2) -> str:
 
 
 def about(model: Model = SMOLLM2) -> dict[str, Any]:
-    """What lies beside the answers: the judge, versions, and what each run cost."""
+    """Read what lies beside the answers: the judge, versions, and what each run cost."""
     return dict(json.loads((folder(model) / "measured.json").read_text("utf-8")))
 
 

@@ -157,7 +157,7 @@ def told_of_ferry(reader: Any, *, tokens: int = 12) -> dict[str, Any]:
 
 
 def ferry_answers(model: Model = SMOLLM2) -> dict[tuple[str, str], dict[str, Any]]:
-    """What data/measured has of `ask_ferry`, by who was shown first and second."""
+    """Read what data/measured has of `ask_ferry`, by who was shown first and second."""
     said = json.loads((folder(model) / "ferry.json").read_text("utf-8"))["asked"]
     return {(one["first"], one["second"]): one for one in said}
 

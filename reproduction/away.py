@@ -71,7 +71,7 @@ def questions() -> Iterator[tuple[str, list[Question]]]:
 
 
 def judge(**options: Any) -> Any:
-    """What answers there, and writes prompts here: the weights of "qwen" in bfloat16."""
+    """Open what answers there, and writes prompts here: the weights of "qwen" in bfloat16."""
     from judging.datasets import models
     from judging.judges.transformers import TransformersJudge
 
@@ -229,7 +229,7 @@ def answer(
 
 
 def machine(out: Path) -> dict[str, str]:
-    """What answers, kept beside the answers."""
+    """Describe what answers, kept beside the answers."""
     import torch
     import transformers
 

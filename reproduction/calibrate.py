@@ -20,7 +20,7 @@ from reproduction.calibrate_small import (
 
 
 def calibrate_twins(*, tastes: int = TASTES) -> tuple[Shared, dict[str, Twins]]:
-    """What both orders share, and all twins by dataset: a few minutes."""
+    """Calibrate what both orders share, and all twins by dataset: a few minutes."""
     shared = shared_errors(tastes=tastes // 2)
     twins = {"summeval": calibrate_small("summeval", shared.value, tastes=tastes)}
     sharpness = {

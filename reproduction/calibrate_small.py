@@ -245,7 +245,7 @@ def calibrate_small(
 
 
 def shared_errors(*, tastes: int = TASTES, judges: int = 10) -> Shared:
-    """What both orders share, from SHARED_ON on SummEval; its error as in `Fitted`.
+    """Estimate what both orders share, from SHARED_ON on SummEval; its error as in `Fitted`.
 
     The sharpness of the judges, on which a little depends, is found for independent orders first
     (from so many `judges`) and then again with what they share.

@@ -193,7 +193,7 @@ def evaluate() -> pd.DataFrame:
 
 
 def accepted() -> pd.DataFrame:
-    """What `evaluate` gave when it was last accepted."""
+    """Read what `evaluate` gave when it was last accepted."""
     rows = (
         stored("claims").fillna({"judge": ""}).drop(columns="verdict").set_index(["id", "evidence"])
     )

@@ -66,7 +66,7 @@ def margin(won: Floats) -> Floats:
 
 
 def table(settings: Settings) -> pd.DataFrame:
-    """What twins can say of one of the tables 1, 3, 5, 6, 7, 9 and 10; one row a cell."""
+    """Simulate what twins can say of tables 1, 3, 5, 6, 7, 9 and 10; one row a cell."""
     rows = []
     for row, judge, decisions in _all_decided(cells(settings.target.table), settings):
         how, metric = "debiased" if row["method"] == "debiased" else "standard", row["metric"]

@@ -113,7 +113,7 @@ class Asked:
 def asked(
     dataset: str, attribute: str, template: str = "poe", which: str = "smollm2"
 ) -> Asked | None:
-    """What a model (of `answers.KNOWN`) answered, None where it was not asked."""
+    """Read what a model (of `answers.KNOWN`) answered, None where it was not asked."""
     model = KNOWN[which]
     try:
         contexts, log_p = kept.answers(dataset, attribute, template, model)
@@ -246,7 +246,7 @@ EACH_CALL = ", each call"
 
 
 def gains(settings: Settings) -> pd.DataFrame:
-    """How much better one method is than another, paired over contexts and draws.
+    """Measure how much better one method is than another, paired over contexts and draws.
 
     k : calls in a context, both orders of each pair; two per text, or a fifth, the papers' few, and
     all. versus : "people", Spearman with people's scores; "itself", with the judge's own
@@ -289,7 +289,7 @@ def _gains(one: Asked, settings: Settings) -> Found:
 
 
 def corrections(settings: Settings) -> pd.DataFrame:
-    """What each correction of position bias recovers (book chapter 9).
+    """Measure what each correction of position bias recovers (book chapter 9).
 
     design : "one order", every pair once, in an order drawn by chance; "both orders", all calls
     as they come; "averaged", the two answers to a pair averaged. bias : "none"; "plug-in", the
@@ -344,7 +344,7 @@ def _corrected(stack: Stack, contexts: int) -> dict[tuple[str, str], Floats]:
 
 
 def wordings(settings: Settings) -> pd.DataFrame:
-    """What prompt and label words change: one row an attribute, template and quantity.
+    """Measure what prompt and label words change: a row an attribute, template and quantity.
 
     quantity : "first-position", share of calls that prefer the text shown first; "mass", of all
     probability that the label words have; "accuracy", of single calls whose texts people tell
@@ -436,7 +436,7 @@ def with_marks(one: Asked) -> tuple[Asked, Floats] | None:
 
 
 def calibration(settings: Settings) -> pd.DataFrame:
-    """How often people prefer the first text where the model gives it a probability.
+    """Count how often people prefer the first text where the model gives it a probability.
 
     Ten bins of equally many calls, ties of people left out. how : "as given", or "averaged" over
     both orders. p : the bin's mean. value : the share of people, in per cent. se : over contexts.

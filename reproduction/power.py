@@ -41,7 +41,7 @@ LEGEND = (
 
 
 def power(card: pd.DataFrame) -> pd.DataFrame:
-    """How often a wrong cell would have agreed: one row a paper, table and swap.
+    """Count how often a wrong cell would have agreed: one row a paper, table and swap.
 
     Columns: paper, table, swap, kind, cells, right (share of the cells that agree), wrong (share
     that would, had the twin's value been that of the other method, judge or attribute in the same
@@ -142,7 +142,7 @@ def judge_biases(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def baseline(card: pd.DataFrame) -> pd.Series:
-    """What a trivial baseline says of each cell of one paper, NaN where it says nothing.
+    """Compute what a trivial baseline says of each cell of one paper, NaN where nothing.
 
     Scaling: the mean of the other judges' printed numbers in the same place, times one parameter of
     the judge. That is the judge's printed number over the others' for the average probability of
@@ -230,7 +230,7 @@ def overview(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def shares(card: pd.DataFrame) -> pd.DataFrame:
-    """How many predictions agree, and how many of a guess that simulates nothing: a row a group.
+    """Count predictions that agree, and those of a guess that simulates nothing: a row a group.
 
     Each experiment once. Groups: the predictions of poe_v2 that were seen before the form of the
     twins was chosen, those that were blind, comparative_assessment's, and all. Columns:

@@ -29,12 +29,12 @@ Block = dict[str, Any]
 
 
 def folder(out: Path | None = None) -> Path:
-    """Where results lie: data/results, or where asked."""
+    """Find where results lie: data/results, or where asked."""
     return data_dir() / "results" if out is None else out
 
 
 def index(out: Path | None = None) -> dict[str, Block]:
-    """How every result was made, by its name; that of all targets in one run is `WHOLE`."""
+    """Read how every result was made, by its name; that of all targets in one run is `WHOLE`."""
     path = folder(out) / INDEX
     return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 

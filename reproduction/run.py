@@ -86,7 +86,7 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def outdated(about: Mapping[str, Any], target: Target) -> bool:
-    """Whether a result, from its description, was made by other code or from other data.
+    """Tell whether a result, from its description, was made by other code or from other data.
 
     Of a target that reads a model's answers, from other answers as well.
     """
@@ -102,7 +102,7 @@ def answers_read(target: Target) -> str | dict[str, str]:
 
 
 def made_with(settings: Settings) -> dict[str, Any]:
-    """What else a result has to have been made with to be up to date."""
+    """Describe what else a result has to be made with to be up to date."""
     known: dict[str, Any] = {"draws": settings.draws, "seed": settings.seed}
     if settings.target.answers:
         known["answers"] = answers_read(settings.target)
@@ -112,7 +112,7 @@ def made_with(settings: Settings) -> dict[str, Any]:
 
 
 def is_fresh(settings: Settings, out: Path | None = None) -> bool:
-    """Whether the result on disk is what `make` would write now, or of the papers' sizes."""
+    """Tell whether the result on disk is what `make` would write now, or of the papers' sizes."""
     about = results.index(out).get(settings.target.name)
     if about is None or results.read(settings.target.name, out) is None:
         return False
@@ -143,7 +143,7 @@ class Run:
 
 
 def timed(work: Callable[[], Result], *, invoked: str, workers: int) -> tuple[Result, Run]:
-    """What some work gives, and what it took."""
+    """Time some work: what it gives, and what it took."""
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     wall, cpu = time.perf_counter(), sum(os.times()[:4])  # children count when they have ended
     result = work()
@@ -180,7 +180,7 @@ def make(settings: Settings, *, out: Path | None = None, invoked: str = "") -> M
 
 
 def describe(table: pd.DataFrame, settings: Settings, run: Run) -> dict[str, Any]:
-    """How a result was made: its block of the index."""
+    """Describe how a result was made: its block of the index."""
     return {
         "command": settings.target.command,
         "what": settings.target.what,

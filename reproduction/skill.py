@@ -113,7 +113,7 @@ def size(settings: Settings) -> Size:
 
 
 def samples(task: str, settings: Settings) -> int:
-    """How many samples a task has in Tables 1 to 3 and Figure 3."""
+    """Count the samples that a task has in Tables 1 to 3 and Figure 3."""
     return min(SAMPLES[task], size(settings).most)
 
 
@@ -168,7 +168,7 @@ def single_accuracies(task: str, pool: str, *, removed: bool = False) -> pd.Seri
 
 
 def independent_majority(task: str, pool: str) -> float:
-    """What the majority would reach if these judges erred independently."""
+    """Compute what the majority would reach if these judges erred independently."""
     accuracy = single_accuracies(task, pool)
     return SimulatedPanel.of(accuracy, prevalence=PREVALENCE[task]).majority_accuracy()
 
@@ -467,7 +467,7 @@ def figure6(s: Settings) -> pd.DataFrame:
 
 @with_networks
 def context(s: Settings) -> pd.DataFrame:
-    """What Table 1 leaves open: how much of the judges' common error the context shows, `k`.
+    """Vary what Table 1 leaves open: how much of the judges' common error context shows, `k`.
 
     HaluEval's small judges; what Crowdlayer and the regulariser gain depends on it.
     """

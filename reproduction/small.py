@@ -328,7 +328,7 @@ def _run_variance(one: Floats, other: Floats, full: Floats) -> float:
 
 
 def role(cell: Cell) -> str:
-    """What the published cell is to us, one of `twins.ROLES`.
+    """Name what the published cell is to us, one of `twins.ROLES`.
 
     Implied are, of a calibrated average probability of all calls, both products of experts in
     Spearman's correlation (they rank alike, book chapter 6). Of Pearson's (Table 6) the difference

@@ -169,7 +169,7 @@ def in_order(run: Run, model: Model) -> list[int]:
 def parts_of(
     runs: Sequence[Run], data: Dataset, contexts: Iterable[int], known: Mapping[str, set[Place]]
 ) -> list[list[Question]]:
-    """What is put to a judge at once, of runs that are asked together: a context's questions.
+    """Group what is put to a judge at once, of runs asked together: a context's questions.
 
     known : places of each run that are kept. Of quarters, about `PART` questions, those together
     that show a text first.

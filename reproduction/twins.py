@@ -109,7 +109,7 @@ class Twin:
         )
 
     def asker(self, gold: Floats, rng: np.random.Generator) -> Asker:
-        """What answers calls (K, 2) about a large set (N,): a fresh twin that repeats itself."""
+        """Answer calls (K, 2) about a large set (N,): a fresh twin that repeats itself."""
         quality = perceived(gold[None], self.rho, rng.standard_normal((1, len(gold))))[0]
         seed = int(rng.integers(2**63))
 
@@ -196,7 +196,7 @@ def _file() -> dict[str, Any]:
 
 
 def shared() -> dict[str, Any]:
-    """What both orders of a pair share, one number for all twins: value, se, calibrated_on."""
+    """Read what both orders of a pair share, one number for all twins: value, se, calibrated_on."""
     return dict(_file()["shared"])
 
 

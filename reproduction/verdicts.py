@@ -72,7 +72,7 @@ def compare(table: str, ours: pd.DataFrame | None = None, *, paper: str = "poe_v
 
 
 def tolerance(cells: pd.DataFrame) -> pd.Series:
-    """How far apart a faithful run may be: two standard deviations of what is random.
+    """Compute how far apart a faithful run may be: two standard deviations of its randomness.
 
     The rule, for every cell, declared before any run: 2 sqrt(se^2 + run_sd^2 + rounding^2). se is
     our Monte Carlo error. run_sd is how far one run of one real judge, a mean over the paper's
@@ -92,7 +92,7 @@ def in_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_points(cells: pd.DataFrame) -> pd.Series:
-    """What makes points of each cell's printed unit (`published.UNITS`)."""
+    """Return what makes points of each cell's printed unit (`published.UNITS`)."""
     return (cells["unit"] == "share").map({True: 100.0, False: 1.0})
 
 
@@ -233,7 +233,7 @@ def _named(card: pd.DataFrame, entry: dict[str, Any]) -> pd.Series:
 
 
 def diagnosed(card: pd.DataFrame, diagnosis: str, variant: str = "") -> pd.Series:
-    """What a stored diagnosis found for each cell's experiment, NaN where it has nothing.
+    """Look up what a stored diagnosis found for each cell's experiment, NaN where nothing.
 
     The change that a variant of the twins makes; without one, the standard deviation in column sd.
     """

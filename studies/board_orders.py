@@ -47,7 +47,7 @@ def table(settings: Settings) -> pd.DataFrame:
 
 
 def pairs_of(cell: Cell) -> int:
-    """How many pairs of systems its prompts have together."""
+    """Count the pairs of systems that its prompts have together."""
     prompts, n, _ = cell.p.shape
     return int(prompts * n * (n - 1) // 2)
 

@@ -65,7 +65,7 @@ def lengths() -> Tokens:
 
 
 def ways(budget: float, tokens: Tokens) -> list[Spending]:
-    """How so many tokens can be spent on an article."""
+    """List the ways to spend some tokens on an article."""
     spendings = []
     for which, firsts in (*(("one", h) for h in FIRSTS), ("both", TEXTS)):
         each = 2 if which == "both" else 1

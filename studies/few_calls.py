@@ -139,5 +139,5 @@ def agreements(by: Rankings, gold: Floats) -> dict[str, float]:
 
 
 def numbers(calls: Indices, logits: Floats, gold: Floats) -> dict[str, float]:
-    """What is predicted, and measured: from quarters (Q, N, 2) and their logits (Q, N)."""
+    """Compute what is predicted, and measured: from quarters (Q, N, 2) and their logits (Q, N)."""
     return agreements(rankings(calls, logits, len(gold)), gold)

@@ -75,7 +75,7 @@ def ranks(p: Floats) -> Floats:
 
 
 def quantities(log_p: Floats, errors: Floats) -> dict[str, float]:
-    """What some topics say: correlation and shares times 100, costs in logits.
+    """Measure what some topics say: correlation and shares times 100, costs in logits.
 
     log_p (C, N, N, 2), row shown first; errors (C, N, kinds). Texts stand in the planted order.
     """
@@ -152,7 +152,7 @@ def _answers(attribute: str, template: str, model: answers.Model) -> Floats | No
 
 
 def expected() -> pd.DataFrame:
-    """What we expected, written down before any answer; low and high were to hold it in 95%.
+    """Return what we expected before any answer; low and high were to hold it in 95%.
 
     Columns: system, attribute, quantity, low, median, high and, where there is one, claim,
     holds_if and chance.

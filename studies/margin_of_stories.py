@@ -103,7 +103,7 @@ def halves(attribute: str, one: Answered, settings: Settings) -> tuple[Floats, d
 
 
 def linked(one: Answered, gold: Floats, half: Mask) -> tuple[Answered, Floats]:
-    """What was said inside the largest part of some stories that pairs link, and its scores."""
+    """Take what was said inside the largest linked part of some stories, and its scores."""
     inside = half[one.pairs].all(axis=1)
     pairs, n = one.pairs[inside], len(gold)
     label = component_labels(pairs[:, 0], pairs[:, 1], n)

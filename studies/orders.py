@@ -318,7 +318,7 @@ def regrets(wrong: dict[str, float], curve: Curve) -> dict[str, float]:
 
 
 def llmbar(settings: Settings) -> Iterator[dict[str, object]]:
-    """How often a judge is right: from K pairs in an order drawn by lot, or K/2 in both orders."""
+    """Count how often a judge is right: K pairs in an order by lot, or K/2 in both orders."""
     verdicts = recorded.llmbar()
     plain = verdicts[(verdicts["strategy"] == "Vanilla") & (verdicts["set"] != "MT-Bench")]
     plain = plain.assign(natural=plain["set"] == "Natural")
@@ -381,7 +381,7 @@ def _mean_row(system: str, name: str, x: Floats, settings: Settings) -> dict[str
 
 
 def curves(c: float, calls: int, pairs: int) -> Curve:
-    """How the variance of a mean falls with calls in one order and in both, in units of its own."""
+    """Compute how a mean's variance falls with calls in one order and in both, in its own units."""
     items, place = (1.0 + c) / 2.0, (1.0 - c) / 2.0
     asked = np.arange(2.0, calls + 1.0, 2.0)
     return {

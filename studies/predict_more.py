@@ -147,7 +147,7 @@ def by_set(contexts: Sequence[int]) -> dict[str, list[int]]:
 
 
 def asked_pairs(contexts: Sequence[int]) -> tuple[list[int], Floats, Floats]:
-    """Which of LLMBar's `contexts` were asked, logits (P, 2) by order, and which is better.
+    """Find which of LLMBar's `contexts` were asked, logits (P, 2) by order, and which is better.
 
     Empty where none was.
     """
@@ -246,7 +246,7 @@ def outcomes() -> pd.DataFrame:
 
 
 def standing() -> pd.DataFrame:
-    """How many predictions of each set were written, scored, inside, and not asked yet (open)."""
+    """Count the predictions of each set: written, scored, inside, and not asked yet (open)."""
     found, rows = outcomes(), {}
     for one in written():
         here = found[found["predicted"] == one["predicted"]] if len(found) else found

@@ -59,7 +59,7 @@ def planned(which: str = "qwen", dataset: str = "summeval") -> dict[str, list[in
 
 
 def numbers(every: Sequence[Asked], *, draws: int, seed: Sequence[int]) -> dict[str, Floats]:
-    """What was predicted, of answers that exist: (A,) values, one an attribute.
+    """Compute what was predicted, of answers that exist: (A,) values, one an attribute.
 
     Correlations with people's scores x 100, and shares x 100.
     """

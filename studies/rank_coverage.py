@@ -116,7 +116,7 @@ def without_end(expected: Floats) -> Floats:
 
 
 def of(fit: Fit, truth: Floats, *, seed: int) -> tuple[float, ...]:
-    """What of a fit's intervals holds, in the order of `QUANTITIES`."""
+    """Count what of a fit's intervals holds, in the order of `QUANTITIES`."""
     place = 1 + (-truth).argsort().argsort()
     low, high = fit.rank_interval(LEVEL, seed=seed).T
     each = (low <= place) & (place <= high)

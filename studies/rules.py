@@ -48,7 +48,7 @@ class Judged:
 
 
 def judged(settings: Settings) -> Iterator[Judged]:
-    """What real models answered in full, and the papers' twins on one attribute of each dataset."""
+    """Take judges that answered in full, and the papers' twins on an attribute of each dataset."""
     for which in ("qwen", "smollm2"):
         for dataset in ("topicalchat", "summeval"):
             for one in group(dataset, which=which):

@@ -185,7 +185,7 @@ def of_session(session: Session, settings: Settings) -> list[tuple[str, float, f
 
 
 def between(settings: Settings) -> list[tuple[str, float, float]]:
-    """How two sessions with the same essays agree, and what follows for the first."""
+    """Measure how two sessions with the same essays agree, and what follows for the first."""
     first, second = (Session.load(name).decisions for name in (ADAPTIVE, FIXED))
     assert first.items == second.items
     one, other = shrunken(first), shrunken(second)

@@ -43,7 +43,7 @@ CLASSES = np.linspace(50.0, 100.0, 11)  # what is said, in per cent
 
 
 def holds(table: pd.DataFrame) -> pd.Series:
-    """Whether what is said holds by the declared rule, by judge and design."""
+    """Tell whether what is said holds by the declared rule, by judge and design."""
     told = table[(table["class"] == "all") | (table["pairs"] > FEWEST)]
     limit = np.where(told["class"] == "all", MEAN, CLASS)
     near = (told["stated"] - told["value"]).abs() <= limit + 2.0 * told["se"]

@@ -88,7 +88,7 @@ def table(settings: Settings) -> pd.DataFrame:
 
 
 def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings) -> Found:
-    """What both models make of draws of a judge's answers, by quantity and model, (draws, C)."""
+    """Fit both models to draws of a judge's answers, by quantity and model, (draws, C)."""
     contexts, n = one.gold.shape
     name = f"{one.system}/{one.dataset}/{one.attribute}/{one.template}/{design}"
     rng = np.random.default_rng([settings.seed, 34, calls, crc32(name.encode())])

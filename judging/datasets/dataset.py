@@ -103,7 +103,7 @@ class Dataset:
         return tuple(map(Text, self.candidate_ids, self.texts[context]))
 
     def context(self, context: int = 0) -> Text | None:
-        """What the candidates answer to, or None where they share nothing; errors as `texts`."""
+        """Return what all candidates answer to, None where that is nothing; errors as `texts`."""
         text = self.contexts[context]
         return Text(self.context_ids[context], text) if text else None
 

@@ -142,7 +142,7 @@ def recordings() -> tuple[str, ...]:
 
 
 def info(name: str) -> Entry:
-    """What is known of a dataset or recording; UnknownDatasetError suggests near names."""
+    """Look up a dataset or recording; UnknownDatasetError suggests near names."""
     entries = _registry()[0]
     if name not in entries:
         near = difflib.get_close_matches(name.lower().replace("-", ""), entries, cutoff=0.5)
@@ -225,7 +225,7 @@ def read(file: File) -> bytes:
 
 
 def overview() -> str:
-    """What `judging data list` prints: what there is, under which licence, and where texts are."""
+    """List the data for `judging data list`: what there is, its licence, where texts are."""
     lines = []
     for entry in map(info, (*names(), *recordings())):
         lines.append(f"{entry.name}: {entry.title}; licence: {entry.licence}")

@@ -115,7 +115,7 @@ MODELS = {
 
 
 def place(name: str) -> Path:
-    """Where a model's file is; raises JudgeError, with the command that gets it, if nowhere."""
+    """Find a model's file; raises JudgeError, with the command that gets it, if nowhere."""
     model = MODELS[name]
     path = cache_dir() / model.file
     if not path.is_file():

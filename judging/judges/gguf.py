@@ -14,7 +14,7 @@ STRING, ARRAY = 8, 9
 
 
 def header(path: Path) -> dict[str, Any]:
-    """What a GGUF file says of itself: sizes, tokens, chat template.
+    """Read a GGUF file's header: sizes, tokens, chat template.
 
     Raises JudgeError for what is no such file, or one that ends or lies in the middle. The package
     `gguf` reads it too, in 12 seconds for a vocabulary of 150,000 words; this takes half of one.

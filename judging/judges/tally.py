@@ -37,7 +37,7 @@ class Tally:
         self._counts[prompt] += (1, neither, one, answer.mass, alike)
 
     def silent(self, prompt: Prompt) -> bool:
-        """Whether none of the first answers held a label, so that there is no point in more."""
+        """Tell whether no first answer held a label, so that there is no point in more."""
         answers, neither, *_ = self._counts[prompt]
         return bool(neither == answers == SILENT)
 

@@ -47,7 +47,7 @@ class Writer:
         self._targets: dict[str, Target] = {}
 
     def breaks(self, text: str) -> bool:
-        """Whether control tokens stand in the text."""
+        """Tell whether control tokens stand in the text."""
         return any(token in text for token in self.control)
 
     def write(self, prompt: Prompt, text: str) -> str:
@@ -67,7 +67,7 @@ class Writer:
         raise NotImplementedError
 
     def target(self, prompt: Prompt, written: str) -> Target:
-        """Where the answer is read, checked on the first question a prompt is used for."""
+        """Find where the answer is read, checked on a prompt's first question."""
         if prompt.digest not in self._targets:
             self._targets[prompt.digest] = self._target(prompt, written)
         return self._targets[prompt.digest]
@@ -209,7 +209,7 @@ class EncoderWriter(Writer):
 
 
 def gap(before: str) -> str:
-    """What stands between an answer's beginning and its label word."""
+    """Find what stands between an answer's beginning and its label word."""
     return "" if before.endswith(OPENING) else " "
 
 

@@ -152,7 +152,7 @@ class Check(NamedTuple):
 def check_labels(
     aggregation: Aggregation, rows: Sequence[int], labels: ArrayLike, *, level: float = 0.95
 ) -> Check:
-    """What a few labels say: accuracy, its exact (Clopper-Pearson) interval, and a test.
+    """Measure accuracy on a few labels, its exact (Clopper-Pearson) interval, and a test.
 
     p_better_than_chance : probability of as few right as these, or fewer, if the labels of the
     aggregation were right half of the time. Small means that they are the wrong way round.

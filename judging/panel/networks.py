@@ -107,7 +107,7 @@ class Task(NamedTuple):
     regulariser: float
 
     def target(self, kind: Kind) -> Tensor:
-        """What is predicted of each sample: the majority's label (N,), or y (N, K, C)."""
+        """Return what is predicted of each sample: the majority's label (N,), or y (N, K, C)."""
         if kind == "train-on-majority":
             vote = majority_vote(self.given)
             share = np.sort(vote.probabilities, axis=1)
@@ -224,7 +224,7 @@ class Stacked:
     def loss(
         self, weights: dict[str, Tensor], given: Any, target: Tensor, regulariser: Tensor
     ) -> tuple[Tensor]:
-        """What one network's step makes smaller."""
+        """Compute what one network's step makes smaller."""
         s, heads = functional_call(self.network, weights, (given,))
         if heads is None:
             return (majority_loss(s, target),)

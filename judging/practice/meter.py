@@ -112,7 +112,7 @@ class Meter:
         return tokens - written, written or self.written, unused
 
     def notes(self) -> list[str]:
-        """What was asked, priced."""
+        """Price what was asked."""
         if self.price is None:
             return []
         read, written, unused = self.bill()

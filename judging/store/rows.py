@@ -21,7 +21,7 @@ COUNTS = ("tokens", "computed", "seconds", "draws")  # of an `Answer`
 
 
 def judge_row(specification: Mapping[str, str]) -> dict[str, str]:
-    """What is entered about a judge."""
+    """Encode what is entered about a judge."""
     text = _json(dict(specification))  # in which the order of the fields does not count
     return {"judge_digest": hashlib.sha256(text.encode()).hexdigest(), "specification": text}
 
@@ -29,7 +29,7 @@ def judge_row(specification: Mapping[str, str]) -> dict[str, str]:
 def row_of(
     judge: Mapping[str, str], question: Question, answer: Answer | None = None
 ) -> dict[str, Any]:
-    """What is entered about a question and its judge, with the names of ROWS."""
+    """Encode what is entered about a question and its judge, with the names of ROWS."""
     prompt = question.prompt
     row = {
         **judge,
@@ -49,13 +49,13 @@ def row_of(
 
 
 def encode_log_p(log_p: Sequence[float], refused: str = "") -> str:
-    """What a row keeps of an answer: the log-probabilities, or why there are none."""
+    """Encode what a row keeps of an answer: the log-probabilities, or why there are none."""
     values = [None if value == -math.inf else float(value) for value in log_p]
     return _json({"refused": refused} if refused else values)
 
 
 def refused_in(row: Mapping[str, Any]) -> str:
-    """Why a question in a row of ROWS was refused, "" if it was answered."""
+    """Say why a question in a row of ROWS was refused, "" if it was answered."""
     try:
         content = json.loads(row["log_p"])
     except (TypeError, ValueError):
@@ -65,7 +65,7 @@ def refused_in(row: Mapping[str, Any]) -> str:
 
 
 def key_of(row: Mapping[str, Any]) -> tuple[str, bytes]:
-    """What no two answers have in common."""
+    """Return the key that no two answers share."""
     return row["judge_digest"], row["question"]
 
 

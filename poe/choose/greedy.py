@@ -180,5 +180,5 @@ def count_shown(n_items: int, pairs: Indices) -> Counts:
 
 
 def times_asked(there: Counts, back: Counts) -> Counts:
-    """How often a pair was asked, from its two orders: 0 never, 1 in one order, 2 in both, ..."""
+    """Count the times a pair was asked, by its orders: 0 never, 1 in one order, 2 in both, ..."""
     return 2 * np.minimum(there, back) + (there != back)

@@ -76,7 +76,7 @@ class Decision:
 
 
 def pilot_size(calls: int) -> int:
-    """How many pairs to ask in both orders before deciding about so many calls of all contexts.
+    """Count the pairs to ask in both orders before deciding about the calls of all contexts.
 
     A pilot of m pairs wastes up to 2 m c / (1 + c) calls where one order is better, and has c to
     within sqrt(2 / m) or so near c = 0, where a wrong decision wastes c / (1 + c) of all T calls.
@@ -86,7 +86,7 @@ def pilot_size(calls: int) -> int:
 
 
 def pilot(n_items: int, count: int, *, seed: int | np.random.Generator = 0) -> Indices:
-    """What to ask first: `count` pairs in both orders, (2 count, 2) positions.
+    """Choose what to ask first: `count` pairs in both orders, (2 count, 2) positions.
 
     Among as few items as have so many pairs, since only rings tell of errors about the items.
     ValueError where there are not so many pairs, or fewer than three.

@@ -34,11 +34,11 @@ class StopRule:
         return self.met(self.measure(fit))
 
     def met(self, value: float) -> bool:
-        """Whether a value measured is enough."""
+        """Tell whether a measured value is enough."""
         return value >= self.limit if self.at_least else value <= self.limit
 
     def reason(self, value: float) -> str:
-        """Why it stopped, in words."""
+        """Say why it stopped."""
         side = "at least" if self.at_least else "at most"
         return f"{self.name}: {value:.3g}, {side} {self.limit:g} was asked for"
 

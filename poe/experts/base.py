@@ -67,7 +67,7 @@ class Expert:
         return self.curvature(d, p)
 
     def information(self, d: Floats, p: Floats, /) -> Floats:
-        """What errors count as curvature: the second derivative, where there is a useful one."""
+        """Compute what errors take for curvature: the second derivative where it is useful."""
         return self.second_derivative(d, p)
 
     @property

@@ -8,7 +8,7 @@ from poe.arrays import Floats, OfBoth, OfP
 
 
 def peak(slope: OfBoth) -> OfP:
-    """Where the slope changes sign, elementwise in p; infinite where it never does."""
+    """Find where the slope changes sign, elementwise in p; infinite where it never does."""
 
     def root(p: Floats) -> Floats:
         p = np.asarray(p, dtype=float)

@@ -158,7 +158,7 @@ def find_key(url: str, key_env: str | None) -> str | None:
 
 
 def is_here(url: str) -> bool:
-    """Whether a URL is of this machine."""
+    """Tell whether a URL is of this machine."""
     return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
 
 
@@ -183,7 +183,7 @@ class Caller:
         self._beside = 64  # tokens beside the text; a chat template has some
 
     def shown(self, text: object) -> str:
-        """What a server said, fit for a message: short, printable and without the key."""
+        """Make what a server said fit for a message: short, printable and without the key."""
         return quoted(self._without_key(text))
 
     def _without_key(self, text: object) -> str:

@@ -119,7 +119,7 @@ class ServerOptions:
         return {name: value for name, value in body.items() if value is not None}
 
     def specification(self) -> dict[str, str]:
-        """What of it changes answers."""
+        """Collect the options that change answers."""
         given = {
             "ignore_case": "False",  # was an option once, as the next one, and is in old stores
             "endpoint": "chat",

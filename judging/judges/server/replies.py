@@ -68,7 +68,7 @@ def merged(likely: Iterable[Likely], labels: Sequence[str]) -> tuple[float, ...]
 
 
 def refusal(choice: Mapping[str, Any]) -> str:
-    """Why a choice is no answer, where a server says that it refuses; "" where it does not."""
+    """Say why a choice is no answer, where a server says that it refuses; "" otherwise."""
     message = choice.get("message")
     words = message.get("refusal") if isinstance(message, dict) else None
     if isinstance(words, str) and words:

@@ -16,7 +16,7 @@ LARGEST = 2**30  # bytes of a GGUF file whose weights are kept as plain numbers,
 
 
 def plain(path: Path) -> tuple[Path, dict[str, Any]]:
-    """What transformers loads a GGUF file from: a folder, and options that go with it.
+    """Return what transformers loads a GGUF file from: a folder, and options for it.
 
     transformers multiplies the weights out in about 20 seconds. They are kept in the cache as
     plain float32, which it reads in one, where the file is not larger than `LARGEST`.

@@ -190,7 +190,7 @@ def choose_dtype(asked: str, *, on_cpu: bool, bfloat16: bool, model: str) -> str
 
 
 def input_device(model: Any) -> Any:
-    """Where a model takes its inputs; the first of its devices that computes if it is spread."""
+    """Find the device of a model's inputs: the first that computes if it is spread."""
     import torch
 
     places = (getattr(model, "hf_device_map", None) or {}).values()
@@ -219,7 +219,7 @@ def found_revision(name: str, revision: str | None = None, **source: Any) -> str
 
 
 def explain(error: BaseException, name: str, revision: str | None = None) -> str:
-    """What went wrong in loading a model, and the way out."""
+    """Explain what went wrong in loading a model, and the way out."""
     if isinstance(error, JudgeError):
         return str(error)
     which = f"{name!r}" + (f" at revision {revision!r}" if revision else "")

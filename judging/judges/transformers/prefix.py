@@ -89,7 +89,7 @@ class KeptCache(Cache):
 
 
 def windows(config: Any) -> dict[str, int | None]:
-    """How far back each kind of layer sees, in tokens (None: all the way).
+    """Return how far back each kind of layer sees, in tokens (None: all the way).
 
     One kind under the name "" where the configuration does not tell kinds of layers apart.
     """
@@ -230,7 +230,7 @@ class Sharing:
 
 
 def too_large(tokens: int, device: Any) -> JudgeError:
-    """What to say of a prompt that does not fit into the memory even alone."""
+    """Word the error of a prompt that does not fit into the memory even alone."""
     return JudgeError(
         f"{tokens} tokens of one prompt do not fit into the memory of {device}; take a smaller "
         "model, or spread it over several devices with device='spread'"

@@ -90,7 +90,7 @@ def size(forest: Sequence[Node]) -> int:
 
 
 def pairs(forest: Sequence[Node]) -> int:
-    """How many times a token looks at one before it or at itself, without a window."""
+    """Count how often a token looks at one before it or at itself, without a window."""
     return sum(sum(range(node.start + 1, node.stop + 1)) + pairs(node.children) for node in forest)
 
 

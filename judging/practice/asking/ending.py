@@ -38,7 +38,7 @@ class Stop:
 
     @classmethod
     def of(cls, error: BaseException) -> Stop:
-        """What an error that ended asking was: Ctrl-C, a limit, or a judge that was lost."""
+        """Classify an error that ended asking: Ctrl-C, a limit, or a judge that was lost."""
         if isinstance(error, KeyboardInterrupt):
             return cls("interrupted", "Ctrl-C")
         if isinstance(error, RoundWrittenError):

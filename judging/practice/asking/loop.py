@@ -33,7 +33,11 @@ FEW = 0.05  # of a budget: what is not worth a file, and a day of waiting, of it
 
 
 class FilledMeanwhileError(Exception):
-    """Another run added to the store while this one waited for it."""
+    """Another run added to the store while this one waited for it.
+
+    It ends `Store.ask` where that holds the lock and has asked nothing yet, so that a plan is made
+    again before anything of the old one is paid for.
+    """
 
 
 class Loop(ABC):
@@ -83,7 +87,7 @@ class Loop(ABC):
 
     @abstractmethod
     def before(self) -> Indices:
-        """What has to be asked before the answers can be fitted; nothing once they can."""
+        """Choose what has to be asked before the answers can be fitted; nothing once they can."""
 
     @abstractmethod
     def look(self) -> Stop | None:
@@ -91,7 +95,7 @@ class Loop(ABC):
 
     @abstractmethod
     def choose(self) -> Indices:
-        """What to ask next; nothing where nothing is left."""
+        """Choose what to ask next; nothing where nothing is left."""
 
     # What does not --------------------------------------------------------------------------
 
@@ -168,7 +172,7 @@ class Loop(ABC):
         return not component_of(self.n, self.made[:, -2:]).any()
 
     def too_few(self) -> BaseException | None:
-        """What ended asking before anything could be ranked, in words that say so."""
+        """Word what ended asking before anything could be ranked."""
         if isinstance(self.ended, SpendingLimitError):
             return too_few(self.ended, len(self.p), self.n, self.things)
         return self.ended

@@ -253,7 +253,7 @@ class Leaderboard:
         return "\n".join([table, *self.sentences()])
 
     def findings(self) -> Found:
-        """What it comes to: the verdict, what stands beside it, and notes."""
+        """Find the verdict, what stands beside it, and notes."""
         found = of_a_fit(
             self.plain,
             self.level,
@@ -267,7 +267,7 @@ class Leaderboard:
         return Found(found.verdict, more, list(self.notes))
 
     def sentences(self) -> list[str]:
-        """What a reader should know."""
+        """Say what a reader should know."""
         return self.findings().sentences("system", "comparison")
 
     def _not_apart(self) -> list[Any]:

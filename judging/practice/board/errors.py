@@ -27,7 +27,7 @@ __all__ = ["cluster_of", "error_findings", "kind_of", "require_prompts", "with_e
 
 
 def kind_of(columns: Columns, wanted: Errors) -> Errors:
-    """What "auto" means for these comparisons."""
+    """Choose what "auto" means for these comparisons."""
     if wanted == "prompt" and columns.cluster is None:
         raise ComparisonError(
             "no column says which answers share a prompt or an annotator; name it "
@@ -75,7 +75,7 @@ def with_errors(fitted: Fit, columns: Columns, kind: Errors) -> Fit:
 
 
 def error_findings(fitted: Fit, columns: Columns, kind: Errors) -> list[Any]:
-    """What the intervals are made of, and whether there are too few prompts to cluster on."""
+    """Find what the intervals are made of, and whether prompts are too few to cluster on."""
     name, values = columns.cluster_name, _count(columns)
     if _by_prompt(fitted, columns, kind):
         return [f.MadeOf("prompt", name, values)]

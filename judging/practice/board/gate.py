@@ -104,7 +104,7 @@ def parse(text: str, systems: Sequence[Any]) -> Requirement:
 def check(
     board: Leaderboard, wanted: Requirement, sure: float, *, left: float | None = None
 ) -> Gate:
-    """Whether the requirement holds, by the ranking's own difference and error.
+    """Tell whether the requirement holds, by the ranking's own difference and error.
 
     left : how many more comparisons there can be of these answers; the board's own by default.
     """

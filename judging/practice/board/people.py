@@ -51,7 +51,7 @@ def matched(judge: Columns, people: Columns) -> Floats:
 
 
 def keys(columns: Columns) -> list[tuple[tuple[Any, str, str], bool]]:
-    """What each row compares, whichever order, and whether it is the other way round."""
+    """Find what each row compares in either order, and whether it is the other way round."""
     if columns.prompts is None:
         raise ComparisonError(
             "people's verdicts are matched with the judge's by the prompt: both tables need a "
@@ -90,7 +90,7 @@ def among_people(judge: Columns, people: Columns, level: float) -> pd.DataFrame:
 
 
 def decide(judge: Columns, people: Columns, level: float) -> Any:
-    """How often people decide as the judge does."""
+    """Measure how often people decide as the judge does."""
     human = matched(judge, people)
     asked = {key for key, _ in keys(judge)}
     count = sum(key not in asked for key, _ in keys(people))

@@ -148,7 +148,7 @@ class Tournament(Loop):
         )
 
     def answer(self, rows: Indices) -> Floats:
-        """What the judge says; two answers that are the same text are a tie."""
+        """Take the judge's answers; two answers that are the same text are a tie."""
         same, p = self._same(rows), np.full(len(rows), 0.5)
         if not same.all():
             questions, said = self.questions(rows[~same]), self.fetch(rows)
@@ -180,7 +180,7 @@ class Tournament(Loop):
         return self.made[:0]
 
     def look(self) -> Stop | None:
-        """Why to stop now; the answers are fitted when the next are chosen."""
+        """Say why to stop now; the answers are fitted when the next are chosen."""
         ended = None if self.linked or self.refused else self.too_few()
         if ended is not None:  # a board would leave systems out
             raise ended from None
@@ -293,7 +293,7 @@ class Tournament(Loop):
         return self.questions(self.rng.permutation(rows)[:count])
 
     def columns(self) -> Columns:
-        """What was asked so far, as `judging.practice.reading.forms.read` gives it of a table."""
+        """Collect what was asked, as `judging.practice.reading.forms.read` does of a table."""
         a, (k, i, j) = self.answers, self.made.T
         size = np.array([[len(text) for text in row] for row in a.texts], dtype=float)
         judge = self.judge.specification

@@ -112,7 +112,7 @@ def _attach(arguments: Sequence[str]) -> None:
 
 
 def parse(arguments: Sequence[str]) -> str:
-    """What is wrong with a command line, "" if nothing is; nothing is run."""
+    """Check a command line without running it: what is wrong, or ""."""
     _attach(arguments)
     command: Any = typer.main.get_command(app)
     rest = list(arguments)

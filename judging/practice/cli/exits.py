@@ -50,7 +50,7 @@ class SaidError(Exception):
 
 
 def of(error: Exception) -> Status:
-    """How a command ends that this error ended before there was anything to show.
+    """Choose the status of a command that this error ended before it had anything to show.
 
     PARTIAL where the same command goes on: at a limit, or where a server was lost.
     """

@@ -93,7 +93,7 @@ def estimate(
     stored: int,
     price: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """What so many calls to a judge would take, judged by some of their questions."""
+    """Estimate what calls to a judge would take, from some of their questions."""
     from judging.cost import Price, cost
 
     table, ours = store.table(), store.specification(judge)

@@ -47,7 +47,7 @@ class Changes:
     gone: tuple[str, ...] = ()
 
     def findings(self) -> list[Any]:
-        """What a reader should know."""
+        """Find what a reader should know."""
         moved = self.table[self.table["moved"]]
         texts = [
             f.MovedText(row.name, row.rank, row.rank_before)

@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def findings(one: Ranking) -> Found:
-    """What one ranking comes to: the verdict, the judge, notes."""
+    """Find what one ranking comes to: the verdict, the judge, notes."""
     advice = verdict(one)
     found: list[Any] = [advice]
     if one.stop is not None and one.stop.kind == "rule":
@@ -118,7 +118,7 @@ def agreement_of(one: Ranking) -> Any:
 
 
 def cost(rankings: Sequence[Ranking]) -> Any:
-    """What all of them took."""
+    """Add up what all of them took."""
     judged = [judged_of(one) for one in rankings]
     calls, new = sum(len(one.pairs) for one in judged), sum(one.new for one in judged)
     return f.Cost(
@@ -131,7 +131,7 @@ def cost(rankings: Sequence[Ranking]) -> Any:
 
 
 def notes(rankings: Sequence[Ranking]) -> list[Any]:
-    """What must be said of the judges, and what a reader should know, each once."""
+    """Collect the cautions about the judges and what a reader should know, each once."""
     orders = [note for one in rankings for note in one.notes if isinstance(note, f.Orders)]
     apart = len(rankings) > 1 and bool(orders)
     every = (
@@ -154,7 +154,7 @@ def notes(rankings: Sequence[Ranking]) -> list[Any]:
 
 
 def shows_one_label(answer: Answer) -> bool:
-    """Whether an answer that was not drawn gives one label no probability at all."""
+    """Tell whether an answer that was not drawn gives one label no probability at all."""
     return not answer.draws and int(np.isneginf(answer.log_p[:2]).sum()) == 1
 
 
@@ -174,7 +174,7 @@ def _refusals(one: Ranking) -> list[Any]:
 
 
 def unit(fit: Fit) -> Any:
-    """What a score is in."""
+    """Find the unit of scores."""
     one, two = probability(fit, np.array([1.0, 2.0])).tolist()
     return f.Unit(isinstance(fit.expert, BradleyTerry), one, two)
 

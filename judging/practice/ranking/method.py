@@ -30,7 +30,7 @@ class Method:
     made: str = ""
 
     def page(self) -> dict[str, Any]:
-        """What the templates say of it."""
+        """Fill in the templates."""
         given: Mapping[str, Any] = {} if self.judge is None else self.judge.specification
         return {
             "command": self.command.replace(" --", " \\\n  --"),

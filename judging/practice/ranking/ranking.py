@@ -170,7 +170,7 @@ class Ranking:
         return plot(self._frame, ax=ax, level=self.level)
 
     def compare(self, other: Ranking | pd.DataFrame) -> Changes:
-        """What moved beyond its errors since an earlier ranking (or its `to_frame()`).
+        """Find what moved beyond its errors since an earlier ranking (or its `to_frame()`).
 
         See `changes`.
         """
@@ -303,7 +303,7 @@ def judged_of(ranking: Ranking) -> Any:
 
 
 def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:
-    """What the judge of each ranking is called, no two judges the same.
+    """Name the judge of each ranking, no two judges the same.
 
     One model on two servers is named with the server, and what is still the same with a number.
     """
@@ -319,7 +319,7 @@ def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:
 
 
 def apart(one: Ranking, rankings: Sequence[Ranking]) -> dict[str, str]:
-    """What tells a ranking from the others of its run: its attribute, judge and context."""
+    """Name what tells a ranking from the others of its run: its attribute, judge and context."""
     every = [
         {"attribute": each.attribute, "judge": judge, "context": each.name}
         for each, judge in zip(rankings, names_of_judges(rankings), strict=True)

@@ -124,7 +124,7 @@ class Sureness(NamedTuple):
 
 
 def calibration(ranking: Ranking) -> list[Sureness]:
-    """How often people's scores agree with answers, by how sure these are (`CONFIDENCE_BOUNDS`).
+    """Count how often people agree with answers, by how sure these are (`CONFIDENCE_BOUNDS`).
 
     Pairs that people scored alike, and ties, are left out.
     """
@@ -162,7 +162,7 @@ class Position(NamedTuple):
 
 
 def position(fit: Fit, level: float) -> Position:
-    """How much the judge preferred what it saw first.
+    """Measure how much the judge preferred what it saw first.
 
     `equal` is None where no bias was fitted: too few comparisons, or Laplacian experts.
     """

@@ -282,7 +282,7 @@ class Rounds(Loop):
         self.recall()
 
     def choose(self) -> Indices:
-        """What to ask next: a batch by the rule, or as much as the budget leaves."""
+        """Choose what to ask next: a batch by the rule, or as much as the budget leaves."""
         assert self.fit is not None
         count = self.left if self.left < self.batch * (1.5 if self.by_file else 1) else self.batch
         known, back = as_set(self.made) | {*self.refused}, NONE

@@ -264,5 +264,5 @@ class Fitting:
         return n + (self.bias == "fit") if free else n - 1
 
     def top_of(self, n: int) -> int:
-        """How many of n items are the best: `top`, but never all of them."""
+        """Count how many of n items are the best: `top`, but never all of them."""
         return max(min(self.top, n - 1), 1)

@@ -97,7 +97,7 @@ class Together:
         ]
 
     def findings(self) -> list[Any]:
-        """What a reader should know."""
+        """Find what a reader should know."""
         found: list[Any] = [f.Pairwise(tuple(f.TwoJudges(*one) for one in self.agreements()[:3]))]
         if self.fit is None:
             return [*found, f.NoPanel(self.why)]

@@ -64,7 +64,7 @@ class Advice:
 
 
 def verdict(one: Ranking) -> Advice:
-    """What a ranking's reader should do."""
+    """Advise a ranking's reader what to do."""
     n, asked = len(one.fit.items), len(one.comparisons)
     asked += 0 if one.judged is None else len(one.judged.refused)
     return of_fit(

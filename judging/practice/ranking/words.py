@@ -69,7 +69,7 @@ def places(low: int, high: int) -> str:
 
 
 def kind(ranking: Ranking) -> str:
-    """Which of the four kinds of number this is."""
+    """Name which of the four kinds of number this is."""
     invented = kinds.simulated(judged_of(ranking).judge.specification)
     return "simulated: no language model was asked" if invented else "measured"
 
@@ -109,7 +109,7 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
 def of_a_board(
     every: found.Found, thing: str, *, partial: bool = False, verbose: bool = False
 ) -> list[str]:
-    """What a fit or a leaderboard comes to, for a terminal: as of a ranking."""
+    """Word a fit or a leaderboard for a terminal, as a ranking."""
     if verbose:
         return every.sentences(thing, "comparison")
     cost = [one for one in every.more if isinstance(one, f.Comparisons)]
@@ -178,7 +178,7 @@ def by_judge(joint: Together) -> list[list[str]]:
 
 
 def told_apart(one: Ranking, rankings: Sequence[Ranking]) -> str:
-    """What tells a ranking from the others: "Attribute clearer, Context context-1"."""
+    """Name what tells a ranking from the others: "Attribute clearer, Context context-1"."""
     told = apart(one, rankings)
     return ", ".join(f"{what.capitalize()} {name}" for what, name in told.items())
 

@@ -64,7 +64,7 @@ def load(
 
 
 def missing(cell: Any) -> bool:
-    """Whether a cell is empty: None, NaN, NaT, pandas' NA, or nothing but spaces."""
+    """Tell whether a cell is empty: None, NaN, NaT, pandas' NA, or nothing but spaces."""
     if isinstance(cell, str):
         return not cell.strip()
     import pandas as pd

@@ -149,7 +149,7 @@ def read_tables(
 
 
 def is_table(source: Any) -> bool:
-    """Whether `read_table` can take it: a path, a frame of any library, a list of dicts."""
+    """Tell whether `read_table` can take it: a path, a frame of any library, a list of dicts."""
     rows = isinstance(source, (list, tuple)) and source and all(isinstance(r, dict) for r in source)
     return isinstance(source, (str, Path)) or bool(rows) or _is_frame(source)
 
@@ -231,7 +231,7 @@ def find_column(table: pd.DataFrame, *names: str, role: str = "") -> str | None:
 
 
 def place(table: pd.DataFrame | pd.Series, k: Any) -> str:
-    """Where row k (from 0) stood: "pairs.csv, line 3"; its position if it was not read here."""
+    """Say where row k (from 0) stood: "pairs.csv, line 3", or its position if not read here."""
     source = table.attrs.get("source")
     return f"{source}, {table.index.name} {table.index[k]}" if source else f"row {k}"
 

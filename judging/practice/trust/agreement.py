@@ -130,7 +130,7 @@ class Sharpness(NamedTuple):
     high: float
 
     def worth(self, p: float) -> tuple[float, float, float]:
-        """What people bear out of a probability that the judge gave, and its interval."""
+        """Compute what people bear out of a probability that the judge gave, and its interval."""
         at = float(logit(p))
         return tuple(float(expit(b * at)) for b in (self.b, self.low, self.high))  # type: ignore[return-value]
 

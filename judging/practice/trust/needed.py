@@ -69,7 +69,7 @@ class Labels(NamedTuple):
 
 
 def needed(agreement: float = 0.75, within: float = 0.1, *, level: float = 0.95) -> Labels:
-    """How many labels tell an agreement to within so much.
+    """Count the labels that tell an agreement to within a margin.
 
     Parameters
     ----------

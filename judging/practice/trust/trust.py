@@ -83,7 +83,7 @@ class Trust:
         return above[0 if self.kind == "scores" else 1]
 
     def findings(self) -> list[Any]:
-        """What a reader should know, the most important first."""
+        """Find what a reader should know, the most important first."""
         found: list[Any] = [f.Agrees(self.agreement, self.labels, self.kind)]
         if self.ties:
             found.append(f.Equal(self.ties, self.agreement.rows + self.ties))
@@ -161,7 +161,7 @@ def trust(
 
 
 def explain_no_trust(fit: Fit, people: People) -> Any:
-    """Why `trust` tells nothing of these labels."""
+    """Explain why `trust` tells nothing of these labels."""
     own = people.of({str(name) for name in fit.items})
     given = list(own.scores.values())
     _, same = np.unique(given, return_counts=True)
