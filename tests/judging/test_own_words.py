@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import judging
-from judging.practice.cli import main
 from judging.practice.reading.forms import read
 from judging.practice.trust import read_people
 from poe.errors import ComparisonError
@@ -45,20 +44,3 @@ def test_no_word_stands_for_another_that_has_no_letters_either():
 def test_the_package_has_them_too():
     comparisons = judging.read(SAID[:5], tie_word="both wrong", skip_word="no opinion")
     np.testing.assert_array_equal(comparisons.p, [0.5, 1.0, 0.5, 0.0])
-
-
-@pytest.mark.parametrize("command", ["fit", "leaderboard"])
-def test_the_refusal_names_the_options_which_then_work(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    lines = ["first,second,winner", *(f"a,b,{w}" for w in ("a", "b", "both wrong", "no idea"))]
-    (tmp_path / "v.csv").write_text("\n".join(lines))
-    assert main([command, "v.csv"]) == 1
-    said = capsys.readouterr().err
-    assert "both wrong" in said
-    assert "--set tie-word=WORD" in said
-    assert "--set skip-word=WORD" in said
-    options = ["--set", "tie-word=both wrong", "--set", "skip-word=no idea"]
-    assert main([command, "v.csv", *options]) == 0
-    said = capsys.readouterr().out
-    assert "3 comparisons, 1 tie." in said
-    assert "1 row without a verdict left out" in said

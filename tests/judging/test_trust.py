@@ -277,16 +277,10 @@ def test_the_numbers_of_choices_meet_where_the_binomial_distribution_ends():
 
 
 def test_the_plan_says_calls_and_labels(capsys):
-    assert main(["plan", "300", "--tokens", "800", "--price", "2"]) == 0
-    said = capsys.readouterr().out
-    assert "23 texts, or 73 choices" in said
-    assert "at random" in said
     assert main(["plan", "300", "--json", "--tokens", "800", "--price", "2"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["labels"] == {"scores": 23, "choices": 73}
     assert found["cost"] == pytest.approx(found["comparisons"] * 800 * 2 / 1e6)
-    assert main(["plan", "300", "--price", "2"]) == 1
-    assert "--tokens 800" in capsys.readouterr().err
 
 
 # The first line -----------------------------------------------------------------------------------
@@ -437,13 +431,7 @@ def test_a_report_has_peoples_scale_or_whom_to_ask(folder, capsys):
     assert dataclasses.replace(ranking, gold={}).trust is None
 
 
-def test_what_is_wrong_with_labels_is_said(folder, capsys):
-    pd.DataFrame({"id": ["x", "y"], "score": [1, 2]}).to_csv("other.csv", index=False)
-    assert main([*RANK, "--people", "other.csv"]) == 1
-    assert "names none of the texts: it has 'x', 'y', the texts are" in capsys.readouterr().err
-    pd.DataFrame({"id": ["t1"], "score": ["good"]}).to_csv("bad.csv", index=False)
-    assert main([*RANK, "--people", "bad.csv"]) == 1
-    assert "bad.csv, line 2: the score is 'good', not a number" in capsys.readouterr().err
+def test_what_is_wrong_with_labels_is_said(folder):
     pd.DataFrame({"a": [1]}).to_csv("none.csv", index=False)
     with pytest.raises(
         InvalidDataError, match="it has the columns 'a'; call two of them id and score"
@@ -513,14 +501,6 @@ def test_people_stand_beside_a_leaderboard(folder, capsys):
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["people"]
     assert [row["name"] for row in found] == ["new", "old", "tiny"]
-    judge.drop(columns="prompt").to_csv("judge.csv", index=False)
-    assert main(command) == 1
-    assert "matched with the judge's by the prompt" in capsys.readouterr().err
-    people["prompt"] = "other " + people["prompt"]
-    people.to_csv("people.csv", index=False)
-    answered(np.random.default_rng(10))[0].to_csv("judge.csv", index=False)
-    assert main(command) == 1
-    assert "about none of these comparisons" in capsys.readouterr().err
 
 
 # What asking on would bring -----------------------------------------------------------------------

@@ -205,7 +205,8 @@ def signed(value: float) -> str:
 
 def with_error(rate: float, se: float) -> str:
     """A share and its standard error in per cent, "" where there is none."""
-    return "" if np.isnan(rate) else f"{100 * rate:.1f}% ± {100 * se:.1f}"
+    error = "" if np.isnan(se) else f" ± {100 * se:.1f}"
+    return "" if np.isnan(rate) else f"{100 * rate:.1f}%{error}"
 
 
 def rows_of(
