@@ -87,7 +87,7 @@ Near = _kind("Near", "system", "comparisons")
 Sure = _kind("Sure", "wanted", "p", "rate")  # that a requirement holds
 Beyond = _kind("Beyond", "case", "left", "prompts")  # what these answers have left
 
-# Several judges together, and an earlier ranking.
+# Several judges together.
 Pairwise = _kind("Pairwise", "pairs")
 TwoJudges = _kind("TwoJudges", "one", "other", "rho")
 NoPanel = _kind("NoPanel", "why")
@@ -95,9 +95,5 @@ NotFollowing = _kind("NotFollowing")
 ByAll = _kind("ByAll", "case", "equal", "best", "second", "sure")
 Weak = _kind("Weak", "judges")
 Alike = _kind("Alike")
-Moved = _kind("Moved", "case", "moved", "of", "texts", "more")
-MovedText = _kind("MovedText", "name", "rank", "before")
-Spearman = _kind("Spearman", "rho", "low", "high")
-NewAndGone = _kind("NewAndGone", "added", "gone")
 
 __all__ = [name for name, one in globals().items() if isinstance(one, type) and name != "Any"]

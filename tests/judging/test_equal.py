@@ -8,7 +8,6 @@ import judging
 import poe
 from judging.judges import Answer, Reader
 from judging.practice.ranking import words
-from judging.practice.ranking.changes import changes
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.verdict import MAX_EXTRA_FACTOR, of_fit
 from judging.practice.sentences import say
@@ -69,15 +68,6 @@ def test_texts_that_a_judge_cannot_tell_apart_have_no_leader(n):
     )
     assert ("…" in page) == (n > 60)
     assert "best with probability" not in page
-
-
-def test_an_earlier_ranking_too_has_shared_ranks():
-    table = judging.rank(
-        {f"t{k}": f"text number {k}" for k in range(5)}, Even(), attribute="better", budget="4x"
-    ).to_frame()
-    table["score"] = [2.0, 1.0, 1.0, 0.0, -4.0]
-    moved = changes(table, table).table.set_index("name").loc[table["name"]]
-    assert moved["rank"].tolist() == moved["rank_before"].tolist() == [1, 2, 2, 4, 5]
 
 
 def test_a_dead_heat_of_votes_says_how_many_more_its_chance_is_of():

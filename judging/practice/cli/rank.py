@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judging.errors import JudgeError
 from judging.practice.cli import batches, exits, opening, screen
 from judging.practice.cli import config as cfg
 from judging.practice.cli import options as o
@@ -90,37 +89,26 @@ def rank(
     column: Annotated[list[str], o.columns(COLUMNS)] = [],  # noqa: B006
     files: o.Files,
     people: o.PeopleFile = None,
-    compare_with: Annotated[
-        Path | None,
-        o.opt(
-            "Compare with a file that an earlier --out wrote: which texts moved by more than "
-            "the errors?",
-            o.SET + "compare-with",
-        ),
-    ] = None,
     config: cfg.Config = None,
 ) -> None:
     """Rank your own texts by asking a judge to compare two at a time, and get a report."""
     from judging import judges
     from judging.judges.spending import RoundWrittenError
-    from judging.practice.ranking.changes import read_ranking
     from judging.practice.ranking.rank import jobs, run, with_people
     from judging.practice.ranking.report import report as page
     from judging.practice.ranking.words import in_text
     from judging.practice.reading.texts import read_texts
-    from judging.practice.sentences import say_all
     from judging.practice.trust import read_people
     from poe.choose.stopping import top_known
 
     for name in [] if asking.offline else judge:
         judges.check_name(name)
     until = None if until_top is None else top_known(until_top, fitting.level)
-    more = [path for path in (compare_with, people) if path is not None]
+    more = [] if people is None else [people]
     screen.require_writable(
         files.report, files.out, files.comparisons, inputs=[texts, calling.store, *more]
     )
     labels = read_people(people, **reading.words) if people else None
-    before = read_ranking(compare_with) if compare_with else None
     by_file = batches.Batches(
         calling.batch, calling.store, forbidden=asking.offline or asking.limited
     )
@@ -137,11 +125,6 @@ def rank(
             budget=budget,
             both_orders=asking.both_orders,
             **vars(phrasing),
-        )
-    if compare_with and len(todo) > 1:
-        raise JudgeError(
-            f"compare-with is for one ranking, and this run has {len(todo)}: give one attribute, "
-            "one judge and the texts of one context"
         )
     for job in todo:
         _check_k(job, texts, until_top)
@@ -174,10 +157,8 @@ def rank(
             rankings = with_people(rankings, labels, str(people))
 
         def text() -> str:
-            moved = [] if before is None else say_all(rankings[0].compare(before).findings())
             with screen.busy("working out intervals and chances"):
-                shown = in_text(rankings, verbose=calling.verbose)
-            return "\n".join([shown, *filter(None, [" ".join(moved)])])
+                return in_text(rankings, verbose=calling.verbose)
 
         written: dict[Path | None, Callable[[], str]] = {
             files.out: lambda: _together(rankings, lambda one: one.to_frame()),
@@ -187,7 +168,6 @@ def rank(
                 attribute=" and ".join(dict.fromkeys(attribute)),
                 command=screen.typed(),
                 thing=phrasing.thing,
-                before=before,
             ),
         }
         screen.deliver(

@@ -14,7 +14,6 @@ import pandas as pd
 from judging import metrics
 from judging.errors import require
 from judging.practice.asking.ending import Stop
-from judging.practice.ranking.changes import Changes, changes
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust.people import People, read_people
 from judging.practice.trust.trust import Trust, trust
@@ -168,14 +167,6 @@ class Ranking:
         from judging.practice.ranking.plot import plot
 
         return plot(self._frame, ax=ax, level=self.level)
-
-    def compare(self, other: Ranking | pd.DataFrame) -> Changes:
-        """Find what moved beyond its errors since an earlier ranking (or its `to_frame()`).
-
-        See `changes`.
-        """
-        table = other.to_frame() if isinstance(other, Ranking) else other
-        return changes(self._frame, table, level=self.level)
 
     def with_people(self, people: People | Any) -> Ranking:
         """The ranking beside what people said: `People`, or a file or table with labels.

@@ -63,7 +63,6 @@ def report(
     command: str = "",
     made: str = "",
     thing: str = "text",
-    before: Ranking | pd.DataFrame | None = None,
 ) -> str:
     """The page for one ranking, or for several contexts ranked apart: HTML that loads nothing.
 
@@ -77,9 +76,6 @@ def report(
         What repeats it.
     made
         The date, by default today.
-    before
-        An earlier ranking of the same texts, to be set beside a single one. Needs rankings of texts
-        (`Ranking.judged`).
 
     Examples
     --------
@@ -90,8 +86,6 @@ def report(
     rankings = [rankings] if isinstance(rankings, Ranking) else rankings
     if not rankings:
         raise ValueError("there is no ranking to report")
-    if before is not None and len(rankings) > 1:
-        raise ValueError("several contexts cannot be set beside an earlier ranking; take one")
     for one in rankings:
         one.to_frame()  # which says what it lacks where it has no errors
     attribute = attribute or rankings[0].attribute or judged_of(rankings[0]).prompt.name
@@ -108,7 +102,6 @@ def report(
         notes=_notes(rankings),
         rankings=[_page(one, thing, words.told_apart(one, rankings)) for one in rankings],
         joint=[_joint(one) for one in together(rankings)],
-        changes=None if before is None else _changes(rankings[0], before),
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         **_method(rankings[0], command, made).page(),
@@ -418,36 +411,6 @@ def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
         "rows": [
             [*(row[k] for k in few), begins[str(i)]] for row, i in zip(rows, ids, strict=True)
         ],
-    }
-
-
-def _changes(one: Ranking, before: Ranking | pd.DataFrame) -> dict[str, Any]:
-    """What the template says of an earlier ranking set beside this one."""
-    changes = one.compare(before)
-    table = changes.table
-    return {
-        "sentences": say_all(changes.findings()),
-        "rows": [
-            (
-                row.name,
-                str(row.rank),
-                str(row.rank_before),
-                signed(row.shift),
-                f"{row.error:.2f}",
-                "yes" if row.moved else "no",
-            )
-            for row in table.head(words.SHOWN).itertuples(index=False)
-        ],
-        "dots": [
-            (
-                Scale(1, len(table)).x(row.rank_before),
-                f"{6.0 + 288.0 * (row.rank - 1) / (len(table) - 1):.1f}",
-                "other" if row.moved else "main",
-                f"{row.name}: {row.rank}, was {row.rank_before}",
-            )
-            for row in table.itertuples(index=False)
-        ],
-        "n": len(table),
     }
 
 
