@@ -24,6 +24,7 @@ from judging.practice.board.clusters import clustered
 from judging.practice.board.length import relative
 from judging.practice.cli import main
 from judging.practice.findings import Ended, Orders
+from judging.practice.sentences import say
 from poe.errors import ComparisonError
 
 PLACELESS, BY_VOTE = Fitting(bias=None), Fitting(errors="vote")
@@ -618,7 +619,7 @@ def test_no_system_is_left_out_of_a_board_in_silence(tmp_path, capsys, monkeypat
     for status, more, said in (
         (2, ("--require", "d >= a"), "there is no system 'd'"),
         (2, ("--require", "c>a"), "is no requirement"),
-        (1, ("--reference", "d"), "there is no system 'd' to hold the others against"),
+        (2, ("--reference", "d"), "there is no system 'd' to hold the others against"),
     ):
         assert main([*command, *more]) == status
         assert said in capsys.readouterr().err
@@ -631,6 +632,25 @@ def test_no_system_is_left_out_of_a_board_in_silence(tmp_path, capsys, monkeypat
     assert f"nothing about {missing} was answered, so it cannot be told yet" in out
     with pytest.raises(ValueError, match="no system 'd' to hold"):
         judging.leaderboard(rows, "demo", attribute="plainer", reference="d")
+
+
+def test_what_is_drawn_does_not_hang_on_the_order_of_rows(tmp_path, capsys):
+    """Close systems, whose chances are drawn: a table in four orders, and a store asked twice."""
+    c, prompt, _ = votes(5, [0.2, 0.1, 0.0, -0.1, -0.2], prompts=20)
+    names, said = np.array(["e", "b", "d", "a", "c"]), set()
+    sides = {"first": names[c.first], "second": names[c.second]}
+    table = pd.DataFrame({**sides, "p": c.p, "prompt": prompt})
+    for seed in range(4):
+        table.to_csv(tmp_path / "votes.csv", index=False)
+        assert main(["fit", str(tmp_path / "votes.csv")]) == 0
+        said.add((str(leaderboard(table)), capsys.readouterr().out))
+        table = table.sample(frac=1, random_state=seed)
+    assert len(said) == 1
+    assert "would settle it with about" in str(said)
+    store, close = Store(":memory:"), answers([0.1, 0.0, -0.1, 0.05], 30)
+    boards = [leaderboard(close, Grader(), store=store, budget=60) for _ in range(2)]
+    assert len({say(board.findings().verdict[0], "system") for board in boards}) == 1
+    assert len({str(board.to_frame()) for board in boards}) == 1
 
 
 def test_a_board_of_a_judge_knows_what_is_left_to_ask():
