@@ -45,7 +45,6 @@ def test_all_comparisons_in_an_order_whose_beginnings_are_good():
             pairs_of(6, count, both_orders=both, seed=(0,))
 
 
-
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 64])
 @pytest.mark.parametrize("count", [0, 1, 5, 20, 63])
 def test_shards_are_all_questions_once_in_their_order_and_alike_in_size(count, n):

@@ -169,6 +169,24 @@ def test_win_rates_and_comparison_by_hand():
     assert "<td>x</td>" in board._repr_html_()
 
 
+def test_a_vote_of_weight_three_is_three_votes():
+    """x beats y three times and loses once, also where the order is turned; the fit agrees."""
+    votes = [
+        ("x", "y", 1.0, 3.0),
+        ("y", "x", 1.0, 1.0),
+        ("x", "z", 0.5, 2.0),
+        ("z", "y", 0.25, 2.0),
+    ]
+    weighted = pd.DataFrame(votes, columns=["first", "second", "p", "weight"])
+    repeated = weighted.loc[np.repeat(weighted.index, weighted["weight"].astype(int))]
+    one = leaderboard(weighted, fitting=PLACELESS)
+    other = leaderboard(repeated.drop(columns="weight"), fitting=PLACELESS)
+    for board in (one, other):
+        assert board.win_rates().loc["x", "y"] == 0.75
+        assert board.win_rates().loc["y", "z"] == 0.75
+    assert one.fit.scores == pytest.approx(other.fit.scores, abs=1e-8)
+
+
 @pytest.mark.needs("choix")
 def test_recorded_people_order_systems_as_an_independent_program_does():
     """PandaLM's 999 verdicts by three people on five models: the maximum likelihood of choix."""
