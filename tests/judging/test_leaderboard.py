@@ -170,7 +170,7 @@ def test_win_rates_and_comparison_by_hand():
 
 
 def test_a_vote_of_weight_three_is_three_votes():
-    """x beats y three times and loses once, also where the order is turned; the fit agrees."""
+    """X beats y three times and loses once, also where the order is turned; the fit agrees."""
     votes = [
         ("x", "y", 1.0, 3.0),
         ("y", "x", 1.0, 1.0),
