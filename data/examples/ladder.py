@@ -1,4 +1,7 @@
-"""Make ladder.csv, texts with planted errors, of ladder.toml: `python data/examples/ladder.py`."""
+"""Make texts with planted errors of ladder.toml: `python data/examples/ladder.py`.
+
+ladder.csv has all of them; answers.csv, of two writers, those without any error and with all five.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +62,17 @@ def ladder(source: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def writers(ladder: pd.DataFrame) -> pd.DataFrame:
+    """What a careful and a careless writer answered to each question, a row an answer."""
+    named = {0: "careful", RUNGS - 1: "careless"}
+    some = ladder[ladder["rung"].isin(named)]
+    return pd.DataFrame(
+        {"system": some["rung"].map(named), "prompt": some["context"], "answer": some["text"]}
+    )
+
+
 if __name__ == "__main__":
     here = Path(__file__).parent
-    ladder(here / "ladder.toml").to_csv(here / "ladder.csv", index=False, lineterminator="\n")
+    every = ladder(here / "ladder.toml")
+    for name, table in (("ladder.csv", every), ("answers.csv", writers(every))):
+        table.to_csv(here / name, index=False, lineterminator="\n")

@@ -278,10 +278,14 @@ def _reply(response: Any, error: Any) -> dict[str, Any]:
     if error or status != 200 or not isinstance(body, dict):
         reason = error or (body.get("error") if isinstance(body, dict) else None)
         if isinstance(reason, dict):
+            reason = reason.get("error", reason)  # vLLM has the whole reply there
+        if isinstance(reason, dict):
             reason = reason.get("message") or reason.get("code")
         number = status if type(status) is int and status else "no status"
         message = f"failed ({number}): {quoted(reason) or 'no answer'}"
-        raise _FailedError(message, refused=status in OF_A_QUESTION)
+        # A text beside 400 is how `vllm run-batch` writes any exception, a dead engine's too.
+        mishap = isinstance(error, str)
+        raise _FailedError(message, refused=status in OF_A_QUESTION and not mishap)
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     if isinstance(first, dict) and (why := refusal(first)):

@@ -11,6 +11,7 @@ from judging.errors import JudgeError, NoJudgeError
 from judging.judges.server import ServerJudge
 from judging.practice.batch import BatchJudge, import_results
 from judging.practice.cli import main
+from judging.question import Prompt, Question, Text
 from judging.store import Store
 from tests.asking import HashJudge, questions
 from tests.helpers import Forked
@@ -62,6 +63,25 @@ def test_requests_have_the_form_that_providers_and_vllm_take(asked):
         assert (body["model"], body["max_tokens"]) == ("tiny", 1)
         assert body["logprobs"] is True
         assert all(set(turn) == {"role", "content"} for turn in body["messages"])
+
+
+def test_a_text_under_two_names_is_one_request_and_answers_both(tmp_path):
+    """Providers refuse a file with a custom_id twice, and would be paid twice for the same."""
+    prompt = Prompt("which", "{first} or {second}?")
+    names = [("x", "the same"), ("y", "another"), ("z", "the same")]
+    x, y, z = (Text(name, text) for name, text in names)
+    wanted = [Question(prompt, x, y), Question(prompt, z, y), Question(prompt, y, z)]
+    with Store(tmp_path / "s.sqlite") as store:
+        judge = BatchJudge(ServerJudge("tiny", NOWHERE))
+        with pytest.raises(JudgeError, match="wait"):
+            store.ask(judge, wanted)
+        judge.write(tmp_path / "q.jsonl", store)
+        requests = lines(tmp_path / "q.jsonl")
+        assert [one["custom_id"] for one in requests] == [wanted[0].key, wanted[2].key]
+        import_results(store, written(tmp_path / "r.jsonl", map(result, requests)))
+        one, other, _ = store.ask(ServerJudge("tiny", NOWHERE), wanted)
+        assert one == other
+        assert sorted(store.table()["first"]) == ["x", "y", "z"]
 
 
 def test_a_batch_too_large_for_a_provider_is_in_several_files(asked, tmp_path, monkeypatch):

@@ -186,3 +186,16 @@ class TestNames:
         said = " ".join(capsys.readouterr().err.replace("│", " ").split())
         assert f"Ready here: {'smollm2, ' if here else ''}demo" in said
         assert "qwen after `judging data fetch qwen` (1,117 MB)" in said
+
+
+@pytest.mark.parametrize(
+    "command", [["rank", "--judge", "demo", "--attribute", "plainer"], ["fit"]]
+)
+def test_a_title_above_the_names_of_columns_is_seen_for_what_it_is(folder, capsys, command):
+    rows = "left;right;winner\nx;y;x\ny;x;left\n"
+    (folder / "votes.csv").write_text(f"Survey export;;\n{rows}")
+    assert main([command[0], "votes.csv", *command[1:]]) == 1
+    assert "looks like a title" in capsys.readouterr().err
+    (folder / "votes.csv").write_text(rows)
+    main([command[0], "votes.csv", *command[1:]])
+    assert "looks like a title" not in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 import poe
 from judging import datasets, prompts
 from judging.cost import cost, throughput
-from judging.datasets.questions import pairs_of, questions_of
+from judging.datasets.questions import pairs_of, questions_of, shard_of
 from judging.errors import JudgeError
 from judging.judges import Answer, Store, TextJudge
 from judging.judges.asking import decided
@@ -43,6 +43,16 @@ def test_all_comparisons_in_an_order_whose_beginnings_are_good():
     for count, both, message in ((31, False, "have 30"), (5, True, "in twos: 6, not 5")):
         with pytest.raises(JudgeError, match=message):
             pairs_of(6, count, both_orders=both, seed=(0,))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("count", [0, 1, 5, 20, 63])
+def test_shards_are_all_questions_once_in_their_order_and_alike_in_size(count, n):
+    """Also where n does not divide them: no remainder is left to nobody."""
+    every = list(range(count))
+    parts = [shard_of(every, f"{i}/{n}") for i in range(1, n + 1)]
+    assert [one for part in parts for one in part] == every
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
 def test_questions_go_context_by_context():

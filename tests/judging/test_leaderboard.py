@@ -24,6 +24,7 @@ from judging.practice.board.clusters import clustered
 from judging.practice.board.length import relative
 from judging.practice.cli import main
 from judging.practice.findings import Ended, Orders
+from judging.practice.sentences import say
 from poe.errors import ComparisonError
 
 PLACELESS, BY_VOTE = Fitting(bias=None), Fitting(errors="vote")
@@ -166,6 +167,24 @@ def test_win_rates_and_comparison_by_hand():
     assert versus["low"] < versus["difference"] < versus["high"]
     assert "2 ties" in str(board)
     assert "<td>x</td>" in board._repr_html_()
+
+
+def test_a_vote_of_weight_three_is_three_votes():
+    """X beats y three times and loses once, also where the order is turned; the fit agrees."""
+    votes = [
+        ("x", "y", 1.0, 3.0),
+        ("y", "x", 1.0, 1.0),
+        ("x", "z", 0.5, 2.0),
+        ("z", "y", 0.25, 2.0),
+    ]
+    weighted = pd.DataFrame(votes, columns=["first", "second", "p", "weight"])
+    repeated = weighted.loc[np.repeat(weighted.index, weighted["weight"].astype(int))]
+    one = leaderboard(weighted, fitting=PLACELESS)
+    other = leaderboard(repeated.drop(columns="weight"), fitting=PLACELESS)
+    for board in (one, other):
+        assert board.win_rates().loc["x", "y"] == 0.75
+        assert board.win_rates().loc["y", "z"] == 0.75
+    assert one.fit.scores == pytest.approx(other.fit.scores, abs=1e-8)
 
 
 @pytest.mark.needs("choix")
@@ -588,6 +607,25 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
     if prompts == 4:
         for wanted in ({"fitting": Fitting(errors="prompt")}, {"cluster": "prompt"}):  # asked for
             assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
+
+
+def test_what_is_drawn_does_not_hang_on_the_order_of_rows(tmp_path, capsys):
+    """Close systems, whose chances are drawn: a table in four orders, and a store asked twice."""
+    c, prompt, _ = votes(5, [0.2, 0.1, 0.0, -0.1, -0.2], prompts=20)
+    names, said = np.array(["e", "b", "d", "a", "c"]), set()
+    sides = {"first": names[c.first], "second": names[c.second]}
+    table = pd.DataFrame({**sides, "p": c.p, "prompt": prompt})
+    for seed in range(4):
+        table.to_csv(tmp_path / "votes.csv", index=False)
+        assert main(["fit", str(tmp_path / "votes.csv")]) == 0
+        said.add((str(leaderboard(table)), capsys.readouterr().out))
+        table = table.sample(frac=1, random_state=seed)
+    assert len(said) == 1
+    assert "would settle it with about" in str(said)
+    store, close = Store(":memory:"), answers([0.1, 0.0, -0.1, 0.05], 30)
+    boards = [leaderboard(close, Grader(), store=store, budget=60) for _ in range(2)]
+    assert len({say(board.findings().verdict[0], "system") for board in boards}) == 1
+    assert len({str(board.to_frame()) for board in boards}) == 1
 
 
 def test_a_board_of_a_judge_knows_what_is_left_to_ask():

@@ -40,6 +40,17 @@ def test_the_table_is_what_the_generator_makes(made, tmp_path):
     assert (tmp_path / "again.csv").read_bytes() == (EXAMPLES / "ladder.csv").read_bytes()
 
 
+def test_the_careful_writer_has_no_error_and_the_careless_one_all_five():
+    every = pd.read_csv(EXAMPLES / "ladder.csv", keep_default_na=False)
+    said = pd.read_csv(EXAMPLES / "answers.csv").pivot(
+        index="prompt", columns="system", values="answer"
+    )
+    assert said.shape == (12, 2)
+    for name, errors in (("careful", 0), ("careless", 5)):
+        count = every.set_index("text").loc[said[name], "planted"].str.split().str.len()
+        assert (count == errors).all()
+
+
 def test_each_rung_adds_one_error_and_every_kind_comes_twice_at_each_rung():
     table = pd.read_csv(EXAMPLES / "ladder.csv", keep_default_na=False)
     kinds = table["planted"].str.split()

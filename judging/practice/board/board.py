@@ -404,6 +404,7 @@ def of_columns(
     fitting = fitting or Fitting()
     if fitting.expert != "bradley-terry":
         raise ValueError("a leaderboard is fitted by Bradley-Terry; for other experts poe.fit")
+    columns = columns.by_names()
     c = Comparisons(first=columns.first, second=columns.second, p=columns.p, weight=columns.weight)
     require_system(reference, c.items)
     kind = kind_of(columns, fitting.errors)

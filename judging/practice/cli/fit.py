@@ -68,7 +68,7 @@ def fit(
     labels = read_people(people, **reading.words) if people else None
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, **reading.file)
-        said = read(rows, **o.named(column, COLUMNS), **reading.words)
+        said = read(rows, **o.named(column, COLUMNS), **reading.words).by_names()
     c = Comparisons(first=said.first, second=said.second, p=said.p, weight=said.weight)
     bias = fitting.bias if said.in_order else None
     family = get_expert(fitting.expert)

@@ -120,7 +120,6 @@ def leaderboard(
     from judging.judges.asking import stored_judge
     from judging.judges.spending import RoundWrittenError
     from judging.practice.board import Tournament, gate, of_columns, read_answers
-    from judging.practice.board.board import require_system
     from judging.practice.board.errors import require_prompts
     from judging.practice.board.people import among_people, decide
     from judging.practice.ranking import words
@@ -156,11 +155,11 @@ def leaderboard(
         except UnnamedError as error:
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
         columns = replace(columns, notes=(*rows.attrs["notes"], *columns.notes))
+        wanted = _wanted(require, reference, list(dict.fromkeys([*columns.first, *columns.second])))
     else:
         answers = read_answers(rows, **{name: names[name] for name in (*ANSWERED, "by")})
         require_prompts(errors, len(answers.prompts))
-        require_system(reference, answers.systems)
-        wanted = _wanted(require, answers.systems)
+        wanted = _wanted(require, reference, answers.systems)
         calls = answers.calls(budget, both_orders=asking.orders != "one")
         if not offline:
             opened = opening.open_judge(judge, calling.judge_option, asking)
@@ -211,8 +210,6 @@ def leaderboard(
             stopped=stopped,
         )
         frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
-        if judge is None:
-            wanted = _wanted(require, result.plain.items)
         verdicts = [gate.check(result, one, sure) for one in wanted]
         found, beside = result.findings(), None
         if labels is not None:
@@ -273,11 +270,15 @@ def leaderboard(
     exits.gated(verdicts)
 
 
-def _wanted(require: Sequence[str], systems: Sequence[Any]) -> list[gate.Requirement]:
-    """The requirements; one that is none is a mistake on the command line."""
+def _wanted(
+    require: Sequence[str], reference: str | None, systems: Sequence[Any]
+) -> list[gate.Requirement]:
+    """The requirements; one that is none, or no system, is a mistake on the command line."""
     from judging.practice.board import gate
+    from judging.practice.board.board import require_system
 
     try:
+        require_system(reference, systems)
         return [gate.parse(text, systems) for text in require]
     except ValueError as error:
         print(f"judging: {error}", file=sys.stderr)

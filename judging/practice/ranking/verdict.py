@@ -215,8 +215,9 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     covariance = fit.covariance()[np.ix_(top, top)]
     value, vector = np.linalg.eigh(covariance)
     noise = np.random.default_rng(0).standard_normal((DRAWS, len(top)))
-    noise *= np.sqrt(np.clip(value, 0.0, None) * (r + 1.0 / (times - 1.0))) * new
-    scores = fit.scores[top] * (1.0 / times + new * r) + noise @ vector.T
+    # The symmetric root is unique: no sign of a vector moves what the same draws say.
+    root = vector * np.sqrt(np.clip(value, 0.0, None) * (r + 1.0 / (times - 1.0))) @ vector.T
+    scores = fit.scores[top] * (1.0 / times + new * r) + new * noise @ root
     own = np.diag(covariance)
     error = np.sqrt(np.maximum(own[:, None] + own - 2.0 * covariance, 0.0) / times)
     ahead = scores.max(axis=1, keepdims=True) - scores

@@ -62,6 +62,16 @@ class Columns:
             prompts=None if self.prompts is None else [self.prompts[k] for k in kept],
         )
 
+    def by_names(self) -> Columns:
+        """The same, sorted by names and P: then the order of a table's rows decides nothing."""
+        import pandas as pd
+
+        first, second = (
+            pd.factorize(np.array(list(map(str, names)), dtype=object), sort=True)[0]
+            for names in (self.first + self.second, self.second + self.first)
+        )
+        return self.take(np.lexsort((self.p, second[: len(self.p)], first[: len(self.p)])))
+
     def to_table(self) -> pd.DataFrame:
         """One row per comparison, with all that `read` takes from it again, notes apart."""
         import pandas as pd

@@ -44,7 +44,7 @@ from judging.practice.reading.names import (
     plain,
 )
 from judging.practice.reading.shapes import as_rows
-from judging.practice.reading.tables import as_name, place
+from judging.practice.reading.tables import as_name, place, under_a_title
 from judging.practice.reading.verdicts import MissingColumnError, numbers, verdicts
 from judging.quoting import unquoted
 from poe.arrays import Floats, Indices
@@ -111,7 +111,7 @@ def read(
             "a row is one comparison, with a column for each of the two: name them (first= and "
             "second=, each after --column on the command line), or call them first and second, or "
             "model_a and model_b"
-            f"{hint(table, winner=winner)}",
+            f"{under_a_title(table.columns) or hint(table, winner=winner)}",
         )
     in_order = shape.in_order and [plain(name) for name in sides] != ["winner", "loser"]
     values, notes = verdicts(table, sides, find, p, winner, meanings(tie_word, skip_word))

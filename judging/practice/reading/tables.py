@@ -226,8 +226,16 @@ def find_column(table: pd.DataFrame, *names: str, role: str = "") -> str | None:
     )
     raise InvalidDataError(
         f"{table.attrs['source']}: no column is called {' or '.join(map(repr, names))}, it has "
-        f"{name_some(columns, 12)}{hint}"
+        f"{name_some(columns, 12)}{under_a_title(columns) or hint}"
     )
+
+
+def under_a_title(columns: Sequence[Any]) -> str:
+    """What to do where one name stands above the first of several columns alone, "" elsewhere."""
+    unnamed = [f"column {k}" for k in range(2, len(columns) + 1)]
+    if not unnamed or list(columns[1:]) != unnamed:
+        return ""
+    return "; the first line looks like a title: take it out, and let the columns' names come first"
 
 
 def place(table: pd.DataFrame | pd.Series, k: Any) -> str:
