@@ -21,7 +21,8 @@ from reproduction import verdicts
 from reproduction.published import NAMES, TEXTS
 from reproduction.targets import CHOSEN, TARGETS
 
-WIDTH = 5.2  # inches; the fonts are chosen for this width
+WIDTH = 5.2  # inches of a picture across the page
+LETTERS = 10.7  # points of the smallest letters at this width: 11 pixels on a phone
 SMALL = (3.9, 2.7)  # of a small multiple
 GAP = 0.085  # between two names, as a share of the height
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
@@ -201,7 +202,7 @@ SHORT = {  # the causes of data/causes.toml, by a word of each
     verdicts.UNKNOWN: "unknown",
     "parameters": "calibration\nerror",
     "shape": "shape of what\nit perceives",
-    "tails": "long tails",
+    "tails": "long\ntails",
     "confidence": "uneven\nconfidence",
     "prompts": "another\nprompt",
 }
@@ -214,14 +215,14 @@ def causes(rows: pd.DataFrame) -> Figure:
     """
     words = [next(k for k in SHORT if k in cause) for cause in rows["cause"]]
     counts = pd.Series(words).value_counts()
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 1.9))
+    figure, ax = plt.subplots(figsize=(WIDTH, 1.9))
     left, colours = 0, (*plots.ITEMS, "#F0E442")
     for at, (word, count) in enumerate(counts.items()):
         shade = "#C8C8C8" if word == verdicts.UNKNOWN else colours[at % len(colours)]
         ax.barh(0, count, left=left, color=shade, alpha=0.65, edgecolor="white", height=0.6)
         middle, under = left + count / 2, at % 2
         ax.text(middle, 0, str(count), ha="center", va="center", color="black")
-        put: dict[str, Any] = {"ha": "center", "va": "top" if under else "bottom", "fontsize": 9.5}
+        put: dict[str, Any] = {"ha": "center", "va": "top" if under else "bottom", "fontsize": LETTERS}
         ax.text(middle, -0.36 if under else 0.36, SHORT[str(word)], linespacing=1.0, **put)
         left += count
     ax.set(xlim=(0, left), ylim=(-1.1, 1.1))
