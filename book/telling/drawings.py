@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from io import BytesIO
 from string import ascii_lowercase
@@ -222,7 +222,11 @@ def causes(rows: pd.DataFrame) -> Figure:
         ax.barh(0, count, left=left, color=shade, alpha=0.65, edgecolor="white", height=0.6)
         middle, under = left + count / 2, at % 2
         ax.text(middle, 0, str(count), ha="center", va="center", color="black")
-        put: dict[str, Any] = {"ha": "center", "va": "top" if under else "bottom", "fontsize": LETTERS}
+        put: dict[str, Any] = {
+            "ha": "center",
+            "va": "top" if under else "bottom",
+            "fontsize": LETTERS,
+        }
         ax.text(middle, -0.36 if under else 0.36, SHORT[str(word)], linespacing=1.0, **put)
         left += count
     ax.set(xlim=(0, left), ylim=(-1.1, 1.1))

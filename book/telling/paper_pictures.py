@@ -107,7 +107,12 @@ def dumbbells(card: pd.DataFrame, methods: tuple[str, ...]) -> Figure:
         top = group * step
         ax.vlines(every[judge, "avg-prob"], top - 0.4, top + len(methods) - 0.6, color=GREY, lw=1)
         ax.text(
-            0.0, top - 0.75, judge, transform=ax.get_yaxis_transform(), fontsize=LETTERS, weight="bold"
+            0.0,
+            top - 0.75,
+            judge,
+            transform=ax.get_yaxis_transform(),
+            fontsize=LETTERS,
+            weight="bold",
         )
         for place, method in enumerate(methods):
             ends = few.loc[(judge, method), ["number", "ours"]].astype(float)
@@ -226,7 +231,12 @@ def waffle(blocks: pd.DataFrame) -> Figure:
                 at += 1
         guess = at / DEEP * row["guess"] / 100.0
         ax.vlines(guess, -DEEP + 0.6, 1.3, color=plots.PAPER, lw=1.8)
-        put: dict[str, Any] = {"color": plots.PAPER, "fontsize": LETTERS, "va": "bottom", "ha": "center"}
+        put: dict[str, Any] = {
+            "color": plots.PAPER,
+            "fontsize": LETTERS,
+            "va": "bottom",
+            "ha": "center",
+        }
         ax.text(guess, 1.4, f"a guess: {row['guess']:.0f}%", **put)
         share = 100.0 * row["agrees"] / at
         ax.set(xlim=(-0.5, widest + 0.5), ylim=(-DEEP + 0.5, 2.6), aspect="equal")
@@ -268,7 +278,11 @@ def saved(rows: pd.DataFrame, *, half: float) -> Figure:
             ax.plot(ratios, np.full(len(ratios), y), ms=3.5, alpha=0.4, **look)
             ax.plot(ratios.mean(), y, ms=7, **look)
     legend(figure, dict(RULES.values()))
-    top: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "fontsize": LETTERS, "color": GREY}
+    top: dict[str, Any] = {
+        "transform": ax.get_xaxis_transform(),
+        "fontsize": LETTERS,
+        "color": GREY,
+    }
     ax.text(half, 1.01, "half saved", ha="center", **top)
     ax.text(1.0, 1.01, "nothing saved", ha="center", **top)
     name_rows(ax, labels)

@@ -301,7 +301,11 @@ def prompts(rows: pd.DataFrame) -> Figure:
         for (x, name), side, shift in zip(
             ends.to_numpy(), ("right", "center"), (4, 0), strict=True
         ):
-            put: dict[str, Any] = {"textcoords": "offset points", "fontsize": LETTERS, "color": GREY}
+            put: dict[str, Any] = {
+                "textcoords": "offset points",
+                "fontsize": LETTERS,
+                "color": GREY,
+            }
             ax.annotate(name, (x, y), (shift, 7), ha=side, **put)
     ax.set(xlim=(12, 104), xlabel="answers that prefer the first place, %")
     plots.evidence(ax, "measured")
@@ -323,7 +327,9 @@ def foretold(rows: pd.DataFrame) -> Figure:
     ax.plot(at[~inside], y[~inside], "o", color=plots.PAPER, mfc="white", mew=2)
     for k, row in enumerate(rows.itertuples()):
         said = minus(f"{row.measured:.1f}  ({row.low:.1f} to {row.high:.1f})")
-        ax.text(3.6, k, said, va="center", fontsize=LETTERS, color=colour if row.inside else plots.PAPER)
+        ax.text(
+            3.6, k, said, va="center", fontsize=LETTERS, color=colour if row.inside else plots.PAPER
+        )
     name_rows(ax, list(rows["quantity"]))
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-2, 7.2), xticks=[])
     ax.spines["bottom"].set_visible(False)
@@ -392,7 +398,11 @@ def number_line(rows: pd.DataFrame) -> Figure:
         axes[0].axvline(at, color=GREY, lw=1.2, ls=(0, (2, 2)))
         axes[0].text(at, 1.01, f"{calls}", transform=top, ha="center", fontsize=LETTERS, color=GREY)
     axes[0].text(0, 1.01, "many calls", transform=top, ha="left", fontsize=LETTERS, color=GREY)
-    low: dict[str, Any] = {"transform": axes[1].get_xaxis_transform(), "fontsize": LETTERS, "color": GREY}
+    low: dict[str, Any] = {
+        "transform": axes[1].get_xaxis_transform(),
+        "fontsize": LETTERS,
+        "color": GREY,
+    }
     axes[1].text(-0.02, 0.04, "← ask both orders", ha="right", **low)
     axes[1].text(0.02, 0.04, "ask other pairs →", ha="left", **low)
     axes[1].set(xlim=(-1, 1))
