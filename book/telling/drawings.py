@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from io import BytesIO
+from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -18,8 +19,10 @@ from matplotlib.figure import Figure
 from judging import plots
 from reproduction import verdicts
 from reproduction.published import NAMES, TEXTS
+from reproduction.targets import CHOSEN, TARGETS
 
-WIDTH = 5.2  # inches; the fonts are chosen for this width
+WIDTH = 5.2  # inches of a picture across the page
+LETTERS = 10.7  # points of the smallest letters at this width: 11 pixels on a phone
 SMALL = (3.9, 2.7)  # of a small multiple
 GAP = 0.085  # between two names, as a share of the height
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
@@ -55,28 +58,42 @@ RULES = {
 }
 
 
-def gallery(tables: Sequence[pd.DataFrame]) -> Markup:
-    """Small multiples: every panel of several results as a picture of its own.
+def gallery(results: Mapping[str, pd.DataFrame]) -> Markup:
+    """Small multiples of several results, by target: each panel a picture with letter and caption.
 
-    Two stand side by side where there is room, and one below the other on a phone.
+    Two stand side by side where there is room, and one below the other on a phone. A caption names
+    the paper's panel and what is shown, and says where the choice of it, or its labels, are ours.
     """
     plots.use_style()
-    image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
+    panel = Markup(
+        '<figure><img src="data:image/svg+xml;base64,{}" alt="{}">'
+        "<figcaption><b>({})</b> {}</figcaption></figure>"
+    )
+    drawn = [(name, *one) for name, table in results.items() for one in panels(table)]
     made = []
-    for draw, rows in [panel for table in tables for panel in panels(table)]:
+    for at, (name, draw, rows) in enumerate(drawn):
         figure, ax = plt.subplots(figsize=SMALL, layout="constrained")
         draw(ax, rows)
-        ax.title.set_fontsize(10)
-        said = ax.get_title(loc=plt.rcParams["axes.titlelocation"])
-        if rows["labels"].iloc[0] != "real":
-            ax.set_title(said := f"{said} (labels drawn at random)", fontsize=9)
+        said = ax.get_title(loc=plt.rcParams["axes.titlelocation"]).replace("\n", ", ")
+        ax.set_title("")  # it stands in the caption
         file = BytesIO()
         with plt.rc_context({"svg.fonttype": "none"}):  # letters as letters: a third of the size
             figure.savefig(file, format="svg", metadata={"Date": None})
-        alt = f"{said}: {ax.get_ylabel()} against {ax.get_xlabel()}".replace("\n", ", ")
-        made.append(image.format(b64encode(file.getvalue()).decode(), alt))
         plt.close(figure)
+        alt = f"{said}: {ax.get_ylabel()} against {ax.get_xlabel()}"
+        number = str(rows["panel"].iloc[0]).rpartition("figure")[2]
+        caption = f"Figure {number}: {said}{_ours(name, rows)}."
+        content = b64encode(file.getvalue()).decode()
+        made.append(panel.format(content, alt, ascii_lowercase[at], caption))
     return Markup('<div class="multiples">{}</div>').format(Markup().join(made))
+
+
+def _ours(name: str, rows: pd.DataFrame) -> str:
+    """Say of a panel what the paper does not: whose choice it is, and whose labels."""
+    chosen = name in TARGETS and CHOSEN in TARGETS[name].what
+    words = ["our choice, the paper names none"] * chosen
+    words += ["labels drawn at random"] * (rows["labels"].iloc[0] != "real")
+    return f" ({'; '.join(words)})" if words else ""
 
 
 def panels(table: pd.DataFrame) -> list[tuple[Callable[[Axes, pd.DataFrame], None], pd.DataFrame]]:
@@ -185,7 +202,7 @@ SHORT = {  # the causes of data/causes.toml, by a word of each
     verdicts.UNKNOWN: "unknown",
     "parameters": "calibration\nerror",
     "shape": "shape of what\nit perceives",
-    "tails": "long tails",
+    "tails": "long\ntails",
     "confidence": "uneven\nconfidence",
     "prompts": "another\nprompt",
 }
@@ -198,14 +215,18 @@ def causes(rows: pd.DataFrame) -> Figure:
     """
     words = [next(k for k in SHORT if k in cause) for cause in rows["cause"]]
     counts = pd.Series(words).value_counts()
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 1.9))
+    figure, ax = plt.subplots(figsize=(WIDTH, 1.9))
     left, colours = 0, (*plots.ITEMS, "#F0E442")
     for at, (word, count) in enumerate(counts.items()):
         shade = "#C8C8C8" if word == verdicts.UNKNOWN else colours[at % len(colours)]
         ax.barh(0, count, left=left, color=shade, alpha=0.65, edgecolor="white", height=0.6)
         middle, under = left + count / 2, at % 2
         ax.text(middle, 0, str(count), ha="center", va="center", color="black")
-        put: dict[str, Any] = {"ha": "center", "va": "top" if under else "bottom", "fontsize": 9.5}
+        put: dict[str, Any] = {
+            "ha": "center",
+            "va": "top" if under else "bottom",
+            "fontsize": LETTERS,
+        }
         ax.text(middle, -0.36 if under else 0.36, SHORT[str(word)], linespacing=1.0, **put)
         left += count
     ax.set(xlim=(0, left), ylim=(-1.1, 1.1))

@@ -14,13 +14,14 @@ from reproduction.targets import TARGETS
 from reproduction.twins import labels
 
 UP_TO_DATE = "up to date"
+FIRST_TWINS = "132a896e"  # the commit that makes the results that no target makes any more
 HEADS = ("command", "kind", "reads", "draws", "seed", "date", "seconds passed", "state", "code")
 
 
 def state(name: str, about: Mapping[str, Any]) -> str:
     """Whether a result is what its target would write today."""
     if name not in TARGETS:
-        return "made once; its code is in the history"
+        return f"made at commit {FIRST_TWINS}"
     return "code or data changed since" if outdated(about, TARGETS[name]) else UP_TO_DATE
 
 
@@ -34,8 +35,6 @@ def rows(results: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         sets = TARGETS[name].datasets if name in TARGETS else ()
         reads = [f"{x} (drawn)" if labels(x).source != "real" else x for x in sets]
         row = {key: about.get(key, "") for key in ("command", "what", "kind", "draws", "seed")}
-        if name not in TARGETS:  # no command makes it any more
-            row["command"] = name
         row |= {"name": name, "reads": ", ".join(reads), "state": state(name, about)}
         row["code"] = about.get("code", {}).get("digest", "")
         run = about.get("run") or {}

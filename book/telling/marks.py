@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import t as student
 
+from book.telling.drawings import LETTERS
 from judging import plots
 from poe.arrays import Floats
 
@@ -64,7 +65,7 @@ def spread(count: int, width: float) -> Floats:
 def name_rows(ax: Axes, names: Sequence[str], at: Sequence[float] | None = None) -> None:
     """Write names beside rows, by default at 0, 1, ..., in place of an axis."""
     ax.set_yticks(range(len(names)) if at is None else at, names, linespacing=1.0)
-    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.tick_params(axis="y", length=0, labelsize=LETTERS)
     ax.spines["left"].set_visible(False)
 
 
@@ -97,7 +98,7 @@ def legend(figure: Figure, looks: Mapping[str, Look]) -> None:
         plt.Line2D([], [], color=colour, marker=marker, mfc=face, ls="", label=word)
         for word, (colour, marker, face) in looks.items()
     ]
-    where: dict[str, Any] = {"loc": "outside upper left", "ncols": len(marks), "fontsize": 9}
+    where: dict[str, Any] = {"loc": "outside upper left", "ncols": len(marks), "fontsize": LETTERS}
     figure.legend(handles=marks, handletextpad=0.1, columnspacing=1.0, **where)
 
 
@@ -113,6 +114,6 @@ def grid(ax: Axes, shades: Floats, words: Floats, form: str, *, full: float, **i
         if np.isfinite(value):
             ink = "white" if abs(shades[y, x]) > full else plots.INK
             said = minus(f"{value:{form}}")
-            ax.text(x, y, said, ha="center", va="center", fontsize=8.5, color=ink)
-    ax.tick_params(length=0, labelsize=8.5)
+            ax.text(x, y, said, ha="center", va="center", fontsize=LETTERS, color=ink)
+    ax.tick_params(length=0, labelsize=LETTERS)
     ax.spines[:].set_visible(False)

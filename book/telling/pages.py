@@ -376,7 +376,7 @@ def _ours(row: pd.Series) -> str:
 
 
 def causes(card: pd.DataFrame) -> Markup:
-    """Every cause of differences with what shows it, its cells, and what it leaves of them."""
+    """Every cause of differences with what shows it, how often, and what it leaves of them."""
     rows = effects(card)
     parts = rows["cause"].str.partition(": ")
     whole = Markup('<b>{}</b> <span class="said">{}</span><br><code>{}</code>')
@@ -386,8 +386,8 @@ def causes(card: pd.DataFrame) -> Markup:
         for name, cause, shown in both
     ]
     rows["cause"] = pd.Series(named, dtype=object)
-    names = {"before": "difference", "after": "what remains"}
-    fold = "Every cause, with what shows it, its cells, and what it leaves of them"
+    names = {"cells": "predictions", "before": "difference", "after": "what remains"}
+    fold = "Every cause, with what shows it, its predictions, and what it leaves of them"
     return frame(rows.rename(columns=names), name="comparison claims", fold=fold)
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from book.telling import answer
-from book.telling.drawings import WIDTH
+from book.telling.drawings import LETTERS, WIDTH
 from book.telling.marks import (
     FAINT,
     GREY,
@@ -79,13 +79,13 @@ def gains_of_confidence() -> pd.DataFrame:
 
 def gains(rows: pd.DataFrame) -> Figure:
     """Draw `gains_of_confidence`, the printed judge that gains least by its name."""
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.52 * rows["label"].nunique() + 0.9))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.52 * rows["label"].nunique() + 0.9))
     forest(ax, rows)
     printed = rows[rows["kind"] == "published"]
     least = printed.loc[printed["value"].idxmin()]
-    at: dict[str, Any] = {"ha": "center", "fontsize": 8.5, "color": GREY}
+    at: dict[str, Any] = {"ha": "center", "fontsize": LETTERS, "color": GREY}
     ax.text(least["value"], -0.25, least["judge"], **at)
-    figure.supxlabel(f"PoE-BT minus Bradley-Terry, {POINTS}", fontsize=10)
+    figure.supxlabel(f"PoE-BT minus Bradley-Terry, {POINTS}", fontsize=LETTERS)
     key(figure, rows["kind"])
     return figure
 
@@ -107,7 +107,12 @@ def dumbbells(card: pd.DataFrame, methods: tuple[str, ...]) -> Figure:
         top = group * step
         ax.vlines(every[judge, "avg-prob"], top - 0.4, top + len(methods) - 0.6, color=GREY, lw=1)
         ax.text(
-            0.0, top - 0.75, judge, transform=ax.get_yaxis_transform(), fontsize=9.5, weight="bold"
+            0.0,
+            top - 0.75,
+            judge,
+            transform=ax.get_yaxis_transform(),
+            fontsize=LETTERS,
+            weight="bold",
         )
         for place, method in enumerate(methods):
             ends = few.loc[(judge, method), ["number", "ours"]].astype(float)
@@ -116,7 +121,7 @@ def dumbbells(card: pd.DataFrame, methods: tuple[str, ...]) -> Figure:
                 ax.plot(x, top + place, marker, color=colour, mfc=face, ms=5.5)
             ticks.append(top + place)
     name_rows(ax, list(methods) * len(judges), ticks)
-    ax.tick_params(axis="y", labelsize=8)
+    ax.tick_params(axis="y", labelsize=LETTERS)
     ax.set(ylim=(step * len(judges) - 1.2, -1.5), xlabel=POINTS)
     key(figure, ["published", "simulated"])
     return figure
@@ -158,7 +163,7 @@ def _place(targets: list[str]) -> str:
 def sentences(rows: pd.DataFrame) -> Figure:
     """Draw a mark for each sentence of `margins`, a height for each group of figures."""
     names = list(dict.fromkeys(rows["place"]))
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.3 * len(names) + 1.2))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.3 * len(names) + 1.2))
     ax.axvspan(-1, 1, color="#EEEEEE", zorder=0)
     ax.axvline(0, color=GREY, lw=1)
     for name, part in rows.groupby("place", sort=False):
@@ -172,7 +177,7 @@ def sentences(rows: pd.DataFrame) -> Figure:
     ax.set_xticks(
         [-EDGE, -3, -1, 0, 1, 3, EDGE], [f"−{EDGE:.0f}", "−3", "−1", "0", "1", "3", f"{EDGE:.0f}"]
     )
-    figure.supxlabel("distance from the limit, over what could turn the answer", fontsize=10)
+    figure.supxlabel("distance from the limit, over what could turn the answer", fontsize=LETTERS)
     name_rows(ax, names)
     return figure
 
@@ -226,14 +231,19 @@ def waffle(blocks: pd.DataFrame) -> Figure:
                 at += 1
         guess = at / DEEP * row["guess"] / 100.0
         ax.vlines(guess, -DEEP + 0.6, 1.3, color=plots.PAPER, lw=1.8)
-        put: dict[str, Any] = {"color": plots.PAPER, "fontsize": 9, "va": "bottom", "ha": "center"}
+        put: dict[str, Any] = {
+            "color": plots.PAPER,
+            "fontsize": LETTERS,
+            "va": "bottom",
+            "ha": "center",
+        }
         ax.text(guess, 1.4, f"a guess: {row['guess']:.0f}%", **put)
         share = 100.0 * row["agrees"] / at
         ax.set(xlim=(-0.5, widest + 0.5), ylim=(-DEEP + 0.5, 2.6), aspect="equal")
         ax.axis("off")
-        ax.set_title(f"{row['group']}: {share:.0f}% of {at} agree", fontsize=10)
+        ax.set_title(f"{row['group']}: {share:.0f}% of {at} agree", fontsize=LETTERS)
     marks = [Rectangle((0, 0), 1, 1, color=colour, label=word) for word, colour in VERDICT.items()]
-    beside: dict[str, Any] = {"loc": "outside lower left", "ncols": 3, "fontsize": 8.5}
+    beside: dict[str, Any] = {"loc": "outside lower left", "ncols": 3, "fontsize": LETTERS}
     figure.legend(handles=marks, handlelength=0.8, columnspacing=1.0, **beside)
     return figure
 
@@ -256,7 +266,7 @@ def saved(rows: pd.DataFrame, *, half: float) -> Figure:
     names = np.where(rows["kind"] == "measured", rows["system"].map(short), "simulated judges")
     rows = rows.assign(label=[f"{n}, {t} texts" for n, t in zip(names, rows["texts"], strict=True)])
     labels = list(dict.fromkeys(rows.sort_values("texts", ascending=False, kind="stable")["label"]))
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.5 * len(labels) + 1.1))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.5 * len(labels) + 1.1))
     for x, style in ((1.0, "-"), (half, (0, (4, 2)))):
         ax.axvline(x, color=GREY, lw=1.2, ls=style, zorder=0)
     for at, (rule, (_, (colour, marker, _))) in enumerate(RULES.items()):
@@ -268,7 +278,11 @@ def saved(rows: pd.DataFrame, *, half: float) -> Figure:
             ax.plot(ratios, np.full(len(ratios), y), ms=3.5, alpha=0.4, **look)
             ax.plot(ratios.mean(), y, ms=7, **look)
     legend(figure, dict(RULES.values()))
-    top: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "fontsize": 8.5, "color": GREY}
+    top: dict[str, Any] = {
+        "transform": ax.get_xaxis_transform(),
+        "fontsize": LETTERS,
+        "color": GREY,
+    }
     ax.text(half, 1.01, "half saved", ha="center", **top)
     ax.text(1.0, 1.01, "nothing saved", ha="center", **top)
     name_rows(ax, labels)
@@ -287,7 +301,7 @@ def tried(distances: pd.DataFrame) -> Figure:
     table. The number in a cell is the change; blue is nearer, red further away.
     """
     change = (distances - distances.iloc[0]).iloc[1:].astype(float)
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.29 * len(change) + 1.0))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.29 * len(change) + 1.0))
     shades = change.to_numpy()
     grid(ax, shades, shades, "+.2f", full=0.9, cmap="RdBu_r", vmin=-1.2, vmax=1.2)
     heads = [name.replace(", ", ",\n") for name in change.columns]
@@ -319,10 +333,10 @@ def equal_cells() -> pd.DataFrame:
 
 def unequal(rows: pd.DataFrame) -> Figure:
     """Draw `equal_cells` around the line on which all of them must lie."""
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.4, 0.62 * rows["label"].nunique() + 0.7))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.62 * rows["label"].nunique() + 0.7))
     forest(ax, rows)
-    figure.supxlabel(f"printed difference from counting wins, {POINTS}", fontsize=10)
-    top: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "color": GREY}
-    ax.text(0.0, 1.01, "must be here", fontsize=9, **top)
+    figure.supxlabel(f"printed difference from counting wins, {POINTS}", fontsize=LETTERS)
+    top: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "right", "color": GREY}
+    ax.text(0.0, 1.01, "must be here", fontsize=LETTERS, **top)
     plots.evidence(ax, "published")
     return figure

@@ -9,6 +9,7 @@ What they share is in `marks`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -17,7 +18,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from book.telling import answer
-from book.telling.drawings import WIDTH
+from book.telling.drawings import LETTERS, WIDTH
 from book.telling.marks import (
     GREY,
     KINDS,
@@ -78,11 +79,11 @@ def _of(k: int, dataset: str) -> str:
 
 def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.9) -> Figure:
     """Draw forests of the same rows beside each other, on one scale."""
-    figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH + 0.6, height), sharex=True)
+    figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, height), sharex=True)
     for at, (ax, (title, rows)) in enumerate(zip(axes, panels.items(), strict=True)):
         forest(ax, rows, labels=not at)
-        ax.set_title(title, fontsize=10)
-    figure.supxlabel(POINTS, fontsize=10)
+        ax.set_title(fill(title, 13), fontsize=LETTERS)
+    figure.supxlabel(POINTS, fontsize=LETTERS)
     key(figure, pd.concat(panels.values())["kind"])
     return figure
 
@@ -161,12 +162,12 @@ def stacked(panels: Mapping[str, pd.DataFrame], lines: tuple[float, ...]) -> Fig
     lines : where nothing happens, or what was promised, on each.
     """
     heights = [rows["label"].nunique() for rows in panels.values()]
-    size = (WIDTH + 0.4, 0.31 * sum(heights) + 1.4)
+    size = (WIDTH, 0.4 * sum(heights) + 1.5)
     figure, axes = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights)
     for ax, (title, rows), line in zip(axes, panels.items(), lines, strict=True):
         forest(ax, rows, line=line)
-        ax.set_xlabel(title, fontsize=9.5, labelpad=1)
-        ax.tick_params(axis="x", labelsize=9)
+        ax.set_xlabel(title, fontsize=LETTERS, labelpad=1)
+        ax.tick_params(axis="x", labelsize=LETTERS)
     key(figure, pd.concat(panels.values())["kind"])
     return figure
 
@@ -254,14 +255,14 @@ def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
             some["share"] + 0.7 * (at - 1), some["lead"], 2.0 * some["se"], color=colour, **look
         )
         name = f"{short(system)},\n{TEXTS[dataset]}"
-        put: dict[str, Any] = {"linespacing": 1.05, "fontsize": 9.5, "va": "center"}
+        put: dict[str, Any] = {"linespacing": 1.05, "fontsize": LETTERS, "va": "center"}
         x, y = BESIDE[at]
         ax.text(x, y, name, color=colour, **put)
     low, high = ax.get_ylim()
     ax.text(
-        101, 0.96 * high, "the product is ahead", ha="right", va="top", color=GREY, fontsize=9.5
+        101, 0.96 * high, "the product is ahead", ha="right", va="top", color=GREY, fontsize=LETTERS
     )
-    ax.text(14, 0.96 * low, "counting wins is ahead", va="bottom", color=GREY, fontsize=9.5)
+    ax.text(14, 0.96 * low, "counting wins is ahead", va="bottom", color=GREY, fontsize=LETTERS)
     ax.set(xlabel="questions asked, % of all", ylabel="lead, points", xlim=(11, 103))
     plots.evidence(ax, "measured")
     return figure
@@ -300,7 +301,11 @@ def prompts(rows: pd.DataFrame) -> Figure:
         for (x, name), side, shift in zip(
             ends.to_numpy(), ("right", "center"), (4, 0), strict=True
         ):
-            put: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8.5, "color": GREY}
+            put: dict[str, Any] = {
+                "textcoords": "offset points",
+                "fontsize": LETTERS,
+                "color": GREY,
+            }
             ax.annotate(name, (x, y), (shift, 7), ha=side, **put)
     ax.set(xlim=(12, 104), xlabel="answers that prefer the first place, %")
     plots.evidence(ax, "measured")
@@ -313,7 +318,7 @@ def foretold(rows: pd.DataFrame) -> Figure:
     rows : columns quantity, low, high, measured and inside, as of `predictions.outcomes`. All
     intervals are equally long here; red and hollow: outside. The numbers stand beside.
     """
-    figure, ax = plt.subplots(figsize=(WIDTH + 0.6, 0.27 * len(rows) + 0.5))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.27 * len(rows) + 0.5))
     y, (low, high) = np.arange(len(rows)), rows[["low", "high"]].to_numpy().T
     at = ((2.0 * rows["measured"] - low - high) / (high - low)).clip(-1.8, 3.2).to_numpy()
     ax.hlines(y, -1, 1, color=KINDS["simulated"][0], lw=7, alpha=0.3)
@@ -322,7 +327,9 @@ def foretold(rows: pd.DataFrame) -> Figure:
     ax.plot(at[~inside], y[~inside], "o", color=plots.PAPER, mfc="white", mew=2)
     for k, row in enumerate(rows.itertuples()):
         said = minus(f"{row.measured:.1f}  ({row.low:.1f} to {row.high:.1f})")
-        ax.text(3.6, k, said, va="center", fontsize=9, color=colour if row.inside else plots.PAPER)
+        ax.text(
+            3.6, k, said, va="center", fontsize=LETTERS, color=colour if row.inside else plots.PAPER
+        )
     name_rows(ax, list(rows["quantity"]))
     ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-2, 7.2), xticks=[])
     ax.spines["bottom"].set_visible(False)
@@ -367,7 +374,7 @@ def number_line(rows: pd.DataFrame) -> Figure:
     """
     tasks = {"texts": "Ranking texts", "systems": "A leaderboard of systems"}
     heights = [rows.loc[rows["task"] == task, "label"].nunique() + 1 for task in tasks]
-    size = (WIDTH + 0.4, 4.4)
+    size = (WIDTH, 4.4)
     figure, axes = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=heights)
     for ax, (task, words) in zip(axes, tasks.items(), strict=True):
         part = rows[rows["task"] == task]
@@ -384,17 +391,22 @@ def number_line(rows: pd.DataFrame) -> Figure:
         name_rows(ax, names)
         ax.axvspan(-1, 0, color="#F2F2F2", zorder=0)
         ax.axvline(0, color=GREY, lw=1.2)
-        ax.set_title(words, fontsize=10.5, pad=16 if task == "texts" else 6)
+        ax.set_title(words, fontsize=LETTERS, pad=16 if task == "texts" else 6)
     top = axes[0].get_xaxis_transform()
     for calls in (48, 96):
         at = break_even(calls)
         axes[0].axvline(at, color=GREY, lw=1.2, ls=(0, (2, 2)))
-        axes[0].text(at, 1.01, f"{calls}", transform=top, ha="center", fontsize=8.5, color=GREY)
-    axes[0].text(0, 1.01, "many calls", transform=top, ha="left", fontsize=8.5, color=GREY)
-    low: dict[str, Any] = {"transform": axes[1].get_xaxis_transform(), "fontsize": 9, "color": GREY}
+        axes[0].text(at, 1.01, f"{calls}", transform=top, ha="center", fontsize=LETTERS, color=GREY)
+    axes[0].text(0, 1.01, "many calls", transform=top, ha="left", fontsize=LETTERS, color=GREY)
+    low: dict[str, Any] = {
+        "transform": axes[1].get_xaxis_transform(),
+        "fontsize": LETTERS,
+        "color": GREY,
+    }
     axes[1].text(-0.02, 0.04, "← ask both orders", ha="right", **low)
     axes[1].text(0.02, 0.04, "ask other pairs →", ha="left", **low)
-    axes[1].set(xlim=(-1, 1), xlabel="c, correlation of a judge's errors in the two orders")
+    axes[1].set(xlim=(-1, 1))
+    figure.supxlabel("c, correlation of a judge's errors in the two orders", fontsize=LETTERS)
     key(figure, ["measured", "recorded"])
     return figure
 
@@ -413,7 +425,7 @@ def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
     columns = list(rows[["orders", "k"]].drop_duplicates().itertuples(index=False, name=None))
     columns.sort(key=lambda one: (one[0] == "both", one[1]))
     judges = list(dict.fromkeys(rows["judge"]))
-    size = (WIDTH + 0.6, 0.3 * len(judges) + 1.0)
+    size = (WIDTH, 0.3 * len(judges) + 1.0)
     figure, axes = plt.subplots(1, 2, figsize=size, sharey=True)
     for ax, method in zip(axes, ("fitted", "averaged"), strict=True):
         wide = where(rows, method=method).pivot(
@@ -422,8 +434,8 @@ def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
         held = wide.loc[judges, columns].to_numpy()
         below = np.clip((promise - held) / SHORTFALL, 0.0, 1.0)
         grid(ax, below, held, ".0f", full=0.8, cmap="Reds", vmin=0.0, vmax=1.3)
-        ax.set_title(f"strength {method}", fontsize=10)
-        ax.set_xticks(range(len(columns)), [f"{k}{'*' * (o == 'both')}" for o, k in columns])
+        ax.set_title(f"strength {method}", fontsize=LETTERS)
+        ax.set_xticks(range(len(columns)), [f"{k}\n{'*' * (o == 'both')}" for o, k in columns])
     axes[0].set_yticks(range(len(judges)), [short(j) if "-" in j[:-4] else j for j in judges])
-    figure.supxlabel("answers about 16 texts (*: both orders of each pair)", fontsize=9.5)
+    figure.supxlabel("answers about 16 texts (*: both orders of each pair)", fontsize=LETTERS)
     return figure

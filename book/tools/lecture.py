@@ -20,10 +20,11 @@ from pathlib import Path
 import nbformat
 from bs4 import BeautifulSoup
 
+from book.tools.addresses import addressed
 from book.tools.notes import SENTENCE, plain, with_notes
 from book.tools.pages import BuildError, Page
 from book.tools.plain import Book
-from book.tools.slides import LIVE, Slide, collect, markdown, picture
+from book.tools.slides import Slide, collect, markdown, picture
 
 NAME = "lecture"
 ROW = re.compile(
@@ -115,7 +116,8 @@ def shown(row: Row, page: Page, notebook: nbformat.NotebookNode, *, book: Book) 
             if found.get("name") == name:
                 said = markdown().render(plain(found["caption"], page=page, book=book))
                 kinds = markdown().renderInline(" ".join(EVIDENCE.findall(found["caption"])))
-                return [Slide([f"<h2>{title} {kinds}</h2>", picture(cell)], notes=said)]
+                parts = [f"<h2>{title} {kinds}</h2>", picture(cell)]
+                return [Slide(addressed(parts, page=row.page, site=book.site), notes=said)]
     words = re.search(r"\*(.+)\*", row.shown)
     if words and row.shown.startswith("question "):
         for question in questions(notebook):
@@ -144,18 +146,6 @@ def lecture(pages: list[Page], *, executed: Path, book: Book) -> tuple[str, list
         for k, slide in enumerate(found):
             minute = row.minute if k == 0 else None
             notes = lead * (k == 0) + slide.notes
-            slides.append(
-                replace(slide, minute=minute, notes=notes, parts=addressed(slide, row, book))
-            )
+            slides.append(replace(slide, minute=minute, notes=notes))
     title = re.search(r"^# (.+)$", by_name[NAME].text, re.M)
     return title[1] if title else NAME, slides
-
-
-def addressed(slide: Slide, row: Row, book: Book) -> list[str]:
-    """What a slide shows, and where a student's telephone finds its live figure."""
-    live = re.search(rf'<figure id="({LIVE}[\w-]+)"', "".join(slide.parts))
-    if not (live and book.site):
-        return slide.parts
-    address = f"{book.site}/{row.page}.html#{live[1]}"
-    link = f'<a href="{address}">{address.partition("://")[2]}</a>'
-    return [*slide.parts, f'<p class="address">{link}</p>']

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import nbformat
 
+from book.tools.addresses import addressed
 from book.tools.pages import BuildError, Page, tags
 from book.tools.plain import Book, inline, unboxed
 from book.tools.slides import ONLY, Slide, markdown
@@ -127,7 +128,7 @@ def derivation(text: str, *, title: str) -> list[Slide]:
 def with_notes(
     page: Page, notebook: nbformat.NotebookNode, slides: list[Slide], *, book: Book
 ) -> list[Slide]:
-    """The slides of a chapter with their notes, and with the derivations that they ask for.
+    """The slides of a chapter with notes, the derivations they ask for, and addresses of figures.
 
     A derivation is told by the same words as the slide that it follows.
     """
@@ -135,6 +136,7 @@ def with_notes(
     words = notes(page, notebook, book=book)
     for slide in slides:
         slide.notes = parser.render(words.get(slide.cell, ""))
+        slide.parts = addressed(slide.parts, page=page.name, site=book.site)
         whole.append(slide)
         if STEPS in tags(notebook.cells[slide.cell]):
             text = plain(section(prose.get(slide.cell, "")), page=page, book=book)

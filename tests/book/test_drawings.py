@@ -1,6 +1,7 @@
 """The papers' figures: what is drawn is what the result says, and it can be told apart."""
 
 import re
+from base64 import b64decode
 
 import matplotlib
 
@@ -64,11 +65,28 @@ def test_a_stored_figure_of_every_form_shows_each_of_its_points():
         plt.close(figure)
 
 
-def test_every_small_picture_says_what_it_shows_to_those_who_cannot_see_it():
+def test_panels_have_letters_and_say_whose_panel_they_are_also_to_those_who_cannot_see():
     rows = [(k, "PoE-BT", "random", "none", 1.0 * k) for k in (9, 18)]
-    html = str(drawings.gallery([curve(*rows, labels="drawn"), curve(*rows)]))
-    said = re.findall(r'alt="([^"]*)"', html)
-    assert [one.partition(":")[0] for one in said] == [
-        "Judge, SummEval coherence (labels drawn at random)",
-        "Judge, SummEval coherence",
+    one, other = (curve(*rows).assign(panel=name) for name in ("figure3", "v1-figure3b"))
+    html = str(drawings.gallery({"figure3": one.assign(labels="drawn"), "v1-figure3b": other}))
+    assert re.findall(r"<figcaption><b>(.*?)</b> (.*?)</figcaption>", html) == [
+        ("(a)", "Figure 3: Judge, SummEval coherence (labels drawn at random)."),
+        ("(b)", "Figure 3b: Judge, SummEval coherence (our choice, the paper names none)."),
     ]
+    said = re.findall(r'alt="([^"]*)"', html)
+    assert said == 2 * ["Judge, SummEval coherence: Spearman × 100 against calls per context, K"]
+
+
+def test_letters_of_panels_are_large_enough_on_a_phone():
+    """A panel is 358 pixels wide there, measured in the built page at 390."""
+    names = ("figure1a", "figure1c", "figure4", "figure9", "figure10", "comparative-figure5a")
+    for svg in pictures_of(drawings.gallery({name: verdicts.read(name) for name in names})):
+        width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
+        sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", svg)]
+        assert sizes
+        assert min(sizes) * 358 / width >= 11
+
+
+def pictures_of(html):
+    """The drawings within a gallery, as text."""
+    return [b64decode(code).decode() for code in re.findall(r"base64,([^\"]+)", str(html))]

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+from io import StringIO
 
 import pandas as pd
 import pytest
@@ -32,7 +34,29 @@ def test_a_run_of_today_is_up_to_date(about):
 def test_what_another_code_or_other_data_made_says_so(about, monkeypatch):
     monkeypatch.setattr(run, "digest", lambda: "another")
     assert log.state(NAME, about) == "code or data changed since"
-    assert log.state("no-target", about) == "made once; its code is in the history"
+    assert log.state("no-target", about) == f"made at commit {log.FIRST_TWINS}"
+
+
+def test_a_commit_makes_the_diagnoses_again_and_the_page_names_it():
+    """Its rows are those that are stored."""
+    page = (run.ROOT / "book" / "diagnoses.md").read_text(encoding="utf-8")
+    assert f"git worktree add ../first-twins {log.FIRST_TWINS}\n" in page
+    old = {name for name in results.index() if name.startswith("diagnosis-")}
+    assert len(old) == 6
+    assert not old & set(TARGETS)
+    if git("cat-file", "-e", log.FIRST_TWINS) is None:
+        pytest.skip("a clone without its history")
+    for name in sorted(old):
+        assert results.index()[name]["command"] == f"poe reproduce {name}"
+        then = pd.read_csv(StringIO(git("show", f"{log.FIRST_TWINS}:data/results/{name}.csv")))
+        now = results.stored(name)
+        assert sorted(then["value"]) == pytest.approx(sorted(now["value"]), abs=6e-5), name
+
+
+def git(*words):
+    """What git says, None where it fails."""
+    done = subprocess.run(["git", *words], cwd=run.ROOT, capture_output=True, text=True)
+    return None if done.returncode else done.stdout
 
 
 def test_a_result_of_other_answers_says_so(about, monkeypatch):

@@ -1,10 +1,13 @@
 """The decks of the real chapters: every slide fits its frame, and the guide counts them right."""
 
+from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from book.tools.course import in_guide, minutes, write_lecture
 from book.tools.notes import with_notes
@@ -93,3 +96,29 @@ def test_a_slide_that_is_too_tall_is_found(browser: Any, tmp_path: Path) -> None
     path = tmp_path / "deck.html"
     path.write_text(deck("Much", slides, script=""))
     assert [name for _, _, name in tall(browser, path)] == ["s2"] * 3
+
+
+def test_a_phone_reads_the_code_of_every_live_figure(
+    html: Path, browser: Any, tmp_path: Path
+) -> None:
+    """Another program's reader finds in the picture of the slide the address that is linked."""
+    zxingcpp = pytest.importorskip("zxingcpp")
+    executed, site = html.parent / "executed", "https://someone.example/book"
+    book = replace(read_book(html, executed=executed, root=ROOT), site=site)
+    known = partial(with_notes, book=book)
+    pages = [page for page in find_pages(ROOT) if page.name.startswith(("06", "09"))]
+    decks = write_decks(pages, executed=executed, folder=tmp_path, shared=True, add_notes=known)
+    seen = 0
+    for path in decks:
+        with quiet_page(browser, path) as page:
+            page.set_viewport_size({"width": 1280, "height": 720})
+            for name in page.eval_on_selector_all("section:has(.qr)", "all => all.map(s => s.id)"):
+                page.goto(f"{path.as_uri()}#{name}")
+                picture = Image.open(BytesIO(page.screenshot()))
+                (code,) = zxingcpp.read_barcodes(picture)
+                link = page.locator(f"#{name} .address a")
+                assert code.text == link.get_attribute("href")
+                file, _, figure = code.text.removeprefix(f"{site}/").partition("#")
+                assert f'id="{figure}"' in (html / file).read_text(encoding="utf-8")
+                seen += 1
+    assert seen >= 2
