@@ -161,7 +161,7 @@ def stacked(panels: Mapping[str, pd.DataFrame], lines: tuple[float, ...]) -> Fig
     lines : where nothing happens, or what was promised, on each.
     """
     heights = [rows["label"].nunique() for rows in panels.values()]
-    size = (WIDTH + 0.4, 0.225 * sum(heights) + 1.4)
+    size = (WIDTH + 0.4, 0.21 * sum(heights) + 1.35)
     figure, axes = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights)
     for ax, (title, rows), line in zip(axes, panels.items(), lines, strict=True):
         forest(ax, rows, line=line)
@@ -422,7 +422,8 @@ def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
         )
         held = wide.loc[judges, columns].to_numpy()
         below = np.clip((promise - held) / SHORTFALL, 0.0, 1.0)
-        grid(ax, below, held, ".0f", full=0.8, cmap="Reds", vmin=0.0, vmax=1.3)
+        # Never so deep that dark numbers, or white ones in the dark theme, could not be read.
+        grid(ax, below, held, ".0f", full=2.0, cmap="Reds", vmin=0.0, vmax=2.5)
         ax.set_title(f"strength {method}", fontsize=10)
         ax.set_xticks(range(len(columns)), [f"{k}{'*' * (o == 'both')}" for o, k in columns])
     axes[0].set_yticks(range(len(judges)), [short(j) if "-" in j[:-4] else j for j in judges])
