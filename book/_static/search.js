@@ -35,6 +35,8 @@
     "claims.html": ["claims", "table by table", "verdicts"],
     "errata.html": ["errata", "mistakes in the paper", "typos"],
     "measured-judge.html": ["qwen", "smollm2", "real model", "real judge"],
+    "judges-foretold.html": ["predictions", "foretold", "planted errors"],
+    "judges-otherwise.html": ["wording", "paraphrase", "grading or comparing", "length bias"],
     "table-1.html#what-a-twin-is": ["twin", "simulated judge"],
     "teachers-guide.html": ["teach", "course", "slides", "lecture"],
     "teachers-guide.html#an-assessment-two-hours-40-marks": ["exam", "marks", "assessment"],

@@ -77,7 +77,7 @@ def _of(k: int, dataset: str) -> str:
     return f"{k} of {CALLS[dataset]}"
 
 
-def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.9) -> Figure:
+def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.4) -> Figure:
     """Draw forests of the same rows beside each other, on one scale."""
     figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, height), sharex=True)
     for at, (ax, (title, rows)) in enumerate(zip(axes, panels.items(), strict=True)):
@@ -107,19 +107,19 @@ def new_effects() -> dict[str, pd.DataFrame]:
 def _new_points() -> pd.DataFrame:
     gains = with_t(where(answer.gains(), system=QWEN.name, other="BT"))
     rows = [
-        effects(f"Product over Bradley-Terry,\n{TEXTS[d]}, {_of(k, d)} calls", "measured", part)
+        effects(f"Product: {TEXTS[d]}, {_of(k, d)} calls", "measured", part)
         for (d, k), part in gains.groupby(["dataset", "k"], sort=False)
     ]
     prior = {"question": "methods", "method": "EB-logit-g", "against": "PoE-BT"}
     for kind in ("recorded", "simulated"):
         part = stored(f"beyond-{kind}", **prior)
         few = part[part["k"] == part["k"].min()]
-        label = "A prior learnt from few answers,\nover the product without"
+        label = "A prior learnt from few answers"
         rows.append(effects(label, kind, with_t(few, "of")))
     leans = stored("text-bias", attribute="mean", design="one order", pooled="all")
     few = leans.sort_values("k").drop_duplicates(["system", "dataset"])
     few = few.assign(value=few["people_gain"], se=few["people_se"])
-    rows.append(effects("A place bias for each text,\none order asked", "measured", with_t(few)))
+    rows.append(effects("A place bias for each text", "measured", with_t(few)))
     return pd.concat(rows, ignore_index=True)
 
 
@@ -132,9 +132,9 @@ def _new_calls() -> pd.DataFrame:
     looked, blind = (rules[rules["rule"] == rule] for rule in ("laplace", "determinant"))
     by_label = {
         "Both orders, ranking summaries": both.assign(value=both["regret_one"]),
-        "One order, ranking systems\nby dialogues": one.assign(value=one["regret_both"]),
-        "The next pair, chosen by the\nanswers (the paper's rule)": looked,
-        "The next pair, chosen\nwithout looking": blind,
+        "One order, ranking systems": one.assign(value=one["regret_both"]),
+        "Next pair by the paper's rule": looked,
+        "Next pair without looking": blind,
     }
     parts = [effects(label, "measured", rows) for label, rows in by_label.items()]
     return pd.concat(parts, ignore_index=True)
@@ -149,8 +149,8 @@ def _new_intervals() -> pd.DataFrame:
             ("A pair's answers together", "paired"),
         )
     ]
-    chosen = "Few answers, strength\nof the prior chosen"
-    for name, method in ((chosen, "fitted"), ("the same, averaged over it", "averaged")):
+    chosen = "Few answers, prior chosen"
+    for name, method in ((chosen, "fitted"), ("The same, prior averaged", "averaged")):
         by_kind = few[few["method"] == method].groupby("kind")
         rows += [effects(name, kind, part) for kind, part in by_kind]
     return pd.concat(rows, ignore_index=True)
@@ -162,7 +162,7 @@ def stacked(panels: Mapping[str, pd.DataFrame], lines: tuple[float, ...]) -> Fig
     lines : where nothing happens, or what was promised, on each.
     """
     heights = [rows["label"].nunique() for rows in panels.values()]
-    size = (WIDTH, 0.4 * sum(heights) + 1.5)
+    size = (WIDTH, 0.28 * sum(heights) + 1.4)
     figure, axes = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights)
     for ax, (title, rows), line in zip(axes, panels.items(), lines, strict=True):
         forest(ax, rows, line=line)
@@ -374,7 +374,7 @@ def number_line(rows: pd.DataFrame) -> Figure:
     """
     tasks = {"texts": "Ranking texts", "systems": "A leaderboard of systems"}
     heights = [rows.loc[rows["task"] == task, "label"].nunique() + 1 for task in tasks]
-    size = (WIDTH, 4.4)
+    size = (WIDTH, 4.0)
     figure, axes = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=heights)
     for ax, (task, words) in zip(axes, tasks.items(), strict=True):
         part = rows[rows["task"] == task]
@@ -405,8 +405,8 @@ def number_line(rows: pd.DataFrame) -> Figure:
     }
     axes[1].text(-0.02, 0.04, "← ask both orders", ha="right", **low)
     axes[1].text(0.02, 0.04, "ask other pairs →", ha="left", **low)
-    axes[1].set(xlim=(-1, 1))
-    figure.supxlabel("c, correlation of a judge's errors in the two orders", fontsize=LETTERS)
+    axes[1].set(xlim=(-1, 1), xticks=(-1, -0.5, 0, 0.5, 1))
+    axes[1].set_xlabel("c, correlation of a judge's errors in the two orders", fontsize=LETTERS)
     key(figure, ["measured", "recorded"])
     return figure
 
@@ -433,7 +433,8 @@ def strips(rows: pd.DataFrame, *, promise: float = 95.0) -> Figure:
         )
         held = wide.loc[judges, columns].to_numpy()
         below = np.clip((promise - held) / SHORTFALL, 0.0, 1.0)
-        grid(ax, below, held, ".0f", full=0.8, cmap="Reds", vmin=0.0, vmax=1.3)
+        # Never so deep that dark numbers, or white ones in the dark theme, could not be read.
+        grid(ax, below, held, ".0f", full=2.0, cmap="Reds", vmin=0.0, vmax=2.5)
         ax.set_title(f"strength {method}", fontsize=LETTERS)
         ax.set_xticks(range(len(columns)), [f"{k}\n{'*' * (o == 'both')}" for o, k in columns])
     axes[0].set_yticks(range(len(judges)), [short(j) if "-" in j[:-4] else j for j in judges])

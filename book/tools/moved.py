@@ -41,6 +41,26 @@ PARTS = {  # page -> its parts that have moved -> the page where they are, under
         ("claims", "ten-headline-claims", "one-row-per-table", "what-the-words-and-marks-mean"),
         "claims.html",
     ),
+    "measured-judge": {
+        **dict.fromkeys(
+            (
+                *("measured-predicted", "predicted-before-it-was-asked", "fig-measured-foretold"),
+                *("planted", "a-truth-that-needs-no-people", "fig-planted"),
+            ),
+            "judges-foretold.html",
+        ),
+        **dict.fromkeys(
+            (
+                *("measured-wordings-page", "which-words-to-ask-with", "fig-measured-prompts"),
+                *("measured-marks", "scoring-one-text-at-a-time"),
+                "grades-and-comparisons-together",
+                "do-its-marks-and-its-comparisons-contradict-each-other",
+                *("measured-length", "length-and-taking-it-out", "fig-measured-calibration"),
+                *("are-its-probabilities-calibrated", "with-all-calls", "what-was-asked"),
+            ),
+            "judges-otherwise.html",
+        ),
+    },
     "bring-your-own": dict.fromkeys(
         (
             *("what-it-costs", "what-to-choose", "answers-that-you-have-already"),

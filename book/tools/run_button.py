@@ -45,7 +45,9 @@ EVERY = [*ALWAYS, *NEEDED, *WELCOME]
 COMPILED = (".so", ".pyd", ".dylib")
 # From a server beside the browser; a line adds what 50 MB take on it.
 SECONDS = "It takes 10 to 20 seconds beyond the download."
-TITLE = re.compile(r"<article\b.*?</h1>", re.DOTALL)
+# What the button stands below: the title, or a first screen, from its sentence to its limit.
+SCREEN = r'\s*<div class="headline.*?<strong>What this does not show:.*?</p>'
+BELOW = re.compile(rf"<article\b.*?</h1>(?:{SCREEN})?", re.DOTALL)
 FILL = "to fetch what is needed, say python -m book.tools.run_button"
 WITHOUT_SERVER = (
     "Opened as a file, a page may not load Python. In the folder of this page say "
@@ -186,11 +188,11 @@ def offer(html: Path) -> tuple[str, str]:
 
 
 def with_button(text: str, *, name: str, said: str) -> str:
-    """A rendered page with the button below its title."""
+    """A rendered page with the button below its title, or below the picture that leads it."""
     button = BUTTON.format(
         name=name, offer=said, seconds=SECONDS, server=json.dumps(WITHOUT_SERVER)
     )
-    return TITLE.sub(lambda match: match[0] + button, text, count=1)
+    return BELOW.sub(lambda match: match[0] + button, text, count=1)
 
 
 def offer_runs(html: Path, *, pages: list[Page]) -> None:

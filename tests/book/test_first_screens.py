@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from book.telling import pictures
+from book.tools.run_button import with_button
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
-    *("what-is-new", "results", "measured-judge", "when-both-orders", "beyond"),
+    *("what-is-new", "results", "measured-judge", "judges-foretold", "judges-otherwise"),
+    *("when-both-orders", "beyond"),
     *("table-1", "read-again", "figures", "where-the-field-went", "diagnoses", "errata"),
     "how-it-was-made",
 )
@@ -37,6 +39,15 @@ def test_the_first_screen_is_a_sentence_a_picture_and_a_limit(name: str) -> None
     )
     assert figure
     assert sentence.start() < figure.start() < first.index("**What this does not show:**")
+
+
+def test_the_button_that_runs_a_page_leaves_the_first_screen_whole() -> None:
+    title = "<article class='bd-article'><section><h1>Title</h1>\n"
+    screen = '<div class="headline docutils"><p>So it is.</p></div><figure></figure>'
+    limit = "<p><strong>What this does not show:</strong> all else.</p>"
+    page = with_button(f"{title}{screen}{limit}<p>Then.</p>", name="x", said="50 MB")
+    assert page.startswith(f'{title}{screen}{limit}\n<div class="jc-run')
+    assert with_button(f"{title}<p>Then.</p>{limit}", name="x", said="").index("jc-run") < 90
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -65,7 +65,7 @@ QUANTITIES = (
     Quantity(
         "numbers foretold that lay inside",
         r"(\d+ of \d+) lay in their (?:95% )?intervals",
-        ("what-is-new", "measured-judge"),
+        ("what-is-new", "judges-foretold"),
     ),
     Quantity(
         "intervals with a chosen prior",

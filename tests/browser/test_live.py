@@ -13,9 +13,11 @@ from scipy.special import log_softmax
 from scipy.stats import norm
 
 import poe
+from book.telling import live_crossing, pictures
 from judging import metrics
 from judging.judges import Answer
 from poe.graph import strong_components
+from reproduction.results import stored
 from tests.browser.checks import live_page, offline_page, quiet_page
 
 pytestmark = pytest.mark.browser
@@ -48,6 +50,7 @@ CHAPTERS = {
     "fig-live-guess": "12",
     "fig-live-budget": "14-how",  # the first of two pages
     "fig-live-slope": "15",
+    "fig-live-crossing": "measured-judge",
 }
 FIGURES = list(CHAPTERS)
 # Its still picture shows what the live one cannot: it stays.
@@ -62,11 +65,17 @@ LAPLACIAN_TOLERANCE = 1e-5
 STILL = "<img alt='the still picture' src='data:image/svg+xml,%3Csvg/%3E'>"
 
 
+def figures(*names: str) -> str:
+    """The body of a page with live figures, and the stored numbers that one of them draws."""
+    drawn = "fig-live-crossing" in names
+    numbers = live_crossing.embedded(pictures.leads(), stored("margin")) if drawn else ""
+    return str(numbers) + "".join(f"<figure id='{name}'>{STILL}</figure>" for name in names)
+
+
 @pytest.fixture(scope="module")
 def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A bare page with all live figures on it, and what it complains about."""
-    body = "".join(f"<figure id='{name}'>{STILL}</figure>" for name in FIGURES)
-    path = live_page(tmp_path_factory.mktemp("live"), body, style=False)
+    path = live_page(tmp_path_factory.mktemp("live"), figures(*FIGURES), style=False)
     with quiet_page(browser, path) as opened:
         yield opened
 

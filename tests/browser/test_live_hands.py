@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tests.browser.checks import live_page, quiet_page
 from tests.browser.conftest import ROOT
-from tests.browser.test_live import BUTTONS, FIGURES, FIRST, STILL, state
+from tests.browser.test_live import BUTTONS, FIGURES, FIRST, figures, state
 
 pytestmark = pytest.mark.browser
 
@@ -28,8 +28,7 @@ PHONE = {
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bare page with every live figure."""
-    body = "".join(f"<figure id='{name}'>{STILL}</figure>" for name in FIGURES)
-    return live_page(tmp_path_factory.mktemp("hands"), body)
+    return live_page(tmp_path_factory.mktemp("hands"), figures(*FIGURES))
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +264,7 @@ def test_the_ampere_enters_where_one_taps(page: Any, phone: Any, tap: str) -> No
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_state_of_a_figure_is_in_the_address(browser: Any, tmp_path: Path, name: str) -> None:
-    path = live_page(tmp_path, f"<figure id='{name}'>{STILL}</figure>")
+    path = live_page(tmp_path, figures(name))
     with quiet_page(browser, path) as page:
         figure = page.locator(f"#{name}")
         start = state(page, name)

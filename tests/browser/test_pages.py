@@ -26,6 +26,17 @@ PAGES = sorted({path.name for path in HTML.glob("*.html")} - {f"{name}.html" for
 MOST = 12.0  # numbers per hundred words
 HEAVIEST = 1_500_000  # bytes, beside what all pages share
 READ = [*FIRST_SCREENS, "index"]  # about results: read, not counted
+ENDS = """() => {
+  const [headline, cell, limit] = (function* (one) {
+    for (; one; one = one.nextElementSibling) yield one;
+  })(document.querySelector(".headline"));
+  const parts = [".live, img", "figcaption"].map((name) => cell.querySelector(name));
+  return [headline, ...parts, limit].map((one) => one.getBoundingClientRect().bottom);
+}"""
+LEADING = [  # the pages of *Does it hold?*
+    *("what-is-new", "results", "table-1", "measured-judge", "judges-foretold"),
+    *("judges-otherwise", "when-both-orders", "beyond", "where-the-field-went"),
+]
 EXECUTED = [page.name for page in find_pages(ROOT) if page.executes]
 
 
@@ -39,6 +50,17 @@ def test_page_is_sound_accessible_and_light(html: Path, browser: Any, name: str)
 @pytest.mark.parametrize("name", READ)
 def test_page_has_few_numbers_among_its_words(html: Path, name: str) -> None:
     assert numbers_per_hundred_words(html / f"{name}.html") <= MOST
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_sentence_picture_caption_and_limit_are_on_the_first_screen(
+    html: Path, browser: Any, name: str
+) -> None:
+    with offline_page(browser, viewport={"width": 1280, "height": 800}) as page:
+        page.goto((html / f"{name}.html").as_uri(), wait_until="load")
+        ends = page.evaluate(ENDS)
+    assert ends == sorted(ends), "the sentence, the picture, its caption, the limit"
+    assert ends[-1] <= 800
 
 
 @pytest.mark.parametrize("name", EXECUTED or [None])
