@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,8 +18,8 @@ SMALLEST = -15.0  # log of the number: next to no ties between equals
 class Tied(Expert):
     """An expert with one positive number, the larger the more answers are ties."""
 
-    symbol: str
-    largest: float  # log of the number: a tie three million times as likely as a win
+    symbol: ClassVar[str]
+    largest: ClassVar[float]  # log of the number: a tie three million times as likely as a win
 
     @property
     def is_open(self) -> bool:
