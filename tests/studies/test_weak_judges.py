@@ -1,0 +1,46 @@
+"""Weak judges: wins and marks of systems by hand, and recorded verdicts counted by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from studies.weak_judges import Systems, of_answers, right, systems
+
+
+def test_systems_are_ranked_by_means_over_the_drawn_contexts():
+    wins = np.array([[2.0, 0.0, -2.0], [-2.0, 0.0, 2.0]])
+    gold = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    marks = np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]])
+    found = Systems((4, 7), wins, marks, gold).agreement(np.array([[0, 0], [1, 1]]))
+    # Of the first context wins agree fully, and marks, in ranks 1, 3, 2, by -1/2.
+    np.testing.assert_allclose(found, [[100.0, -100.0], [-50.0, -100.0], [150.0, 0.0]])
+    assert Systems((4, 7), wins, marks, gold).at([7]).contexts == (7,)
+
+
+def test_wins_are_counted_in_both_places():
+    one = systems("topicalchat", "coherency", "qwen")
+    assert one is not None
+    n = one.wins.shape[1]
+    np.testing.assert_allclose(one.wins.sum(axis=1), 0.0)
+    assert np.abs(one.wins).max() <= 2 * (n - 1)
+    assert set(np.unique(one.marks)) <= {1.0, 2.0, 3.0, 4.0, 5.0}
+
+
+def test_a_verdict_is_right_in_each_order():
+    """GPT-4 by Rating on Natural, counted in the file itself; a tie is half."""
+    from judging.judges.recorded import table
+
+    wide = table("llmbar.csv.gz")
+    wide = wide[(wide["set"] == "Natural") & (wide["GPT-4/Rating"] != "")]
+    both = zip(wide["GPT-4/Rating"], wide["label"].astype(str), strict=True)
+    given = [said.count(label) / 2 for said, label in both]
+    ours = right("GPT-4", "Rating", "Natural")
+    assert ours.dropna().mean() == pytest.approx(np.mean(given), abs=0.005)
+
+
+def test_differences_are_of_the_same_pairs():
+    rows = pd.DataFrame(of_answers("Natural")).set_index(["system", "way"])
+    for judge in ("ChatGPT", "GPT-4"):
+        value = rows.loc[judge, "value"]
+        assert value["gain"] == pytest.approx(value["comparisons"] - value["marks"])
+    assert len(set(rows["contexts"])) == 1
