@@ -11,19 +11,23 @@ def test_systems_are_ranked_by_means_over_the_drawn_contexts():
     wins = np.array([[2.0, 0.0, -2.0], [-2.0, 0.0, 2.0]])
     gold = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
     marks = np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]])
-    found = Systems((4, 7), wins, marks, gold).agreement(np.array([[0, 0], [1, 1]]))
+    ours = Systems((4, 7), np.stack([wins, marks, -wins, 0 * marks]), gold)
+    found = ours.agreement(np.array([[0, 0], [1, 1]]))
     # Of the first context wins agree fully, and marks, in ranks 1, 3, 2, by -1/2.
-    np.testing.assert_allclose(found, [[100.0, -100.0], [-50.0, -100.0], [150.0, 0.0]])
-    assert Systems((4, 7), wins, marks, gold).at([7]).contexts == (7,)
+    np.testing.assert_allclose(found[:3], [[100.0, -100.0], [-50.0, -100.0], [150.0, 0.0]])
+    np.testing.assert_allclose(found[3:], [[-100.0, 100.0], [0.0, 0.0], [-100.0, 100.0]])
+    np.testing.assert_allclose(ours.at([7]).agreement(np.array([[0]])), found[:, 1:])
 
 
 def test_wins_are_counted_in_both_places():
     one = systems("topicalchat", "coherency", "qwen")
     assert one is not None
-    n = one.wins.shape[1]
-    np.testing.assert_allclose(one.wins.sum(axis=1), 0.0)
-    assert np.abs(one.wins).max() <= 2 * (n - 1)
-    assert set(np.unique(one.marks)) <= {1.0, 2.0, 3.0, 4.0, 5.0}
+    wins, marks, soft, expected = one.said
+    for all_calls in (wins, soft):
+        np.testing.assert_allclose(all_calls.sum(axis=1), 0.0, atol=1e-9)
+        assert np.abs(all_calls).max() <= 2 * (wins.shape[1] - 1)
+    assert set(np.unique(marks)) <= {1.0, 2.0, 3.0, 4.0, 5.0}
+    assert np.abs(marks - expected).max() < 2.0
 
 
 def test_a_verdict_is_right_in_each_order():
