@@ -25,7 +25,7 @@ people than its comparisons, Qwen's on articles too; LLMBar's adversarial pairs 
  3. On Natural the claim holds (.6), on the adversarial pairs it is reversed by two errors (.5).
 
 Added after the first run: for most attributes SmolLM2 decided every call by the place and gave all
-texts one likeliest mark, so that its systems tie, which counts as an agreement of 0. Hence beside it
+texts one likeliest mark, so that its systems tie, which counts as an agreement of 0; hence as well
 "soft comparisons", the mean probability of being preferred, and "soft marks", the expected ones.
 """
 
