@@ -19,7 +19,6 @@ from poe.experts import (
     FAMILIES,
     KNOWN,
     BradleyTerry,
-    Davidson,
     Expert,
     Gaussian,
     Huber,
@@ -28,7 +27,7 @@ from poe.experts import (
     check_expert,
     get_expert,
 )
-from poe.experts.davidson import with_ties
+from poe.experts.ties import Tied, with_ties
 from poe.graph import Graph, component_labels, is_small
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
@@ -61,9 +60,9 @@ def fit(
     expert
         "gaussian" (paper eqs. 9 to 11, closed form; book eqs. 6.5 and 6.7), "logit-gaussian" (the
         same on log odds, `Gaussian(mean=log_odds)`), "bradley-terry" (soft, paper 3.2), "laplacian"
-        (v1 appendix B), "thurstone", "huber", "davidson" (decisions with ties), or your own
-        (`poe.experts.custom`, or a class with energy, slope, curvature and log_density, whose
-        derivatives are checked). For the paper's variants on decisions pass `comparisons.hard()`.
+        (v1 appendix B), "thurstone", "huber", "davidson" and "rao-kupper" (decisions with ties), or
+        your own (`poe.experts.custom`, or a class with energy, slope, curvature and log_density,
+        whose derivatives are checked). For the paper's variants pass `comparisons.hard()`.
     bias
         The paper's gamma (section 3.5), which moves every expert to d - gamma. None for none, a
         number, "mean" for the value at which the mean probability means no difference (eq. 12 for
@@ -106,12 +105,12 @@ def fit(
     chosen = get_expert(expert)
     if not isinstance(chosen, KNOWN):
         check_expert(chosen, p=comparisons.p)
-    if isinstance(chosen, Davidson) and chosen.nu is None:
+    if isinstance(chosen, Tied) and chosen.is_open:
         numbers: dict[str, Any] = {"tol": tol, "max_steps": max_steps, "covariance": covariance}
         again = partial(
             fit, comparisons, bias=bias, covariate=covariate, prior=prior, solver=solver, **numbers
         )
-        return again(expert=with_ties(comparisons.p, comparisons.weight, again))
+        return again(expert=with_ties(chosen, comparisons.p, comparisons.weight, again))
     if solver not in ("auto", "dense", "sparse"):
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
     if isinstance(prior, str) and prior != "fit":

@@ -45,16 +45,19 @@ from poe.stack import by_item, differences, laplacian
 from reproduction.settings import Settings
 
 ADAPTIVE, FIXED = "Bramley2018_1a", "Bramley2018_2"
-PRINTED = "reliabilities"
+PRINTED, SHAPES = "reliabilities", "shapes"  # of all 101 sessions, those at hand and others
 WINS = (1.0, 3.0)  # and as many losses, added to each item, spread over all others
 HALVES = 100  # ways to part the judges
+AIM = 0.8  # the reliability that Kinnear, Jones and Davies recommend
 RIDGE = (1e-3, 1e2)  # where the one of largest evidence is looked for
 RESAMPLED = 500  # sets of essays, for the error of a correlation
 
 
 def names() -> list[str]:
     """The sessions whose decisions are at hand, as their authors named them."""
-    return [file.role for file in files.info("sessions").files if file.role != PRINTED]
+    return [
+        file.role for file in files.info("sessions").files if file.role not in (PRINTED, SHAPES)
+    ]
 
 
 @cache
@@ -153,6 +156,25 @@ def correlation(x: Floats, y: Floats, *, seed: int) -> tuple[float, float]:
     return float(metrics.pearson(x, y)), float(metrics.pearson(x[some], y[some]).std())
 
 
+def split_halves(session: Session, ridge: float, seed: int) -> float:
+    """Correlation of the scores of two halves of the judges, the median of `HALVES` ways."""
+    found = []
+    for k in range(HALVES):
+        one, other = (shrunken(half, ridge).scores for half in session.halves(seed + k))
+        found.append(float(metrics.pearson(one, other)))
+    return float(np.median(found))
+
+
+def asked_for(n_items: int, spread: float) -> float:
+    """Comparisons an item by which a session reaches `AIM`, as `poe.plan` has it.
+
+    A reliability of .8 leaves a score an error of a quarter of their variance, and a difference two
+    such quarters.
+    """
+    aim = spread * float(np.sqrt(2.0 * (1.0 / AIM - 1.0)))
+    return poe.plan(n_items, standard_error=aim, expert="bradley-terry", spread=spread).per_item
+
+
 def of_session(session: Session, settings: Settings) -> list[tuple[str, float, float]]:
     """Quantity, value and standard error (NaN where none is computed) of one session."""
     c = session.decisions
@@ -162,20 +184,11 @@ def of_session(session: Session, settings: Settings) -> list[tuple[str, float, f
         fit = poe.fit(c, bias=None, prior=wins / (c.n_items - 1), covariance="curvature")
         ssr = metrics.scale_separation_reliability(fit.scores, fit.standard_errors())
         said.append((f"SSR, {wins:g} wins added", ssr, np.nan))
-    found = []
-    for k in range(HALVES):
-        one, other = (
-            shrunken(half, best.ridge).scores for half in session.halves(settings.seed + k)
-        )
-        found.append(float(metrics.pearson(one, other)))
-    h = float(np.median(found))
+    h = split_halves(session, best.ridge, settings.seed)
     said += [("split halves", h, np.nan), ("split halves, stepped up", stepped_up(h), np.nan)]
-    # As `by evidence` has it, .8 leaves a quarter of the prior's variance to a score, and two such
-    # quarters to a difference.
-    aim = float(np.sqrt(0.5 / best.ridge))
-    asked = poe.plan(c.n_items, standard_error=aim, expert="bradley-terry", spread=best.ridge**-0.5)
+    asked = asked_for(c.n_items, best.ridge**-0.5)
     said.append(("comparisons of an item", 2.0 * len(c) / c.n_items, np.nan))
-    said.append(("comparisons of an item for .8", 2.0 * asked.comparisons / c.n_items, np.nan))
+    said.append(("comparisons of an item for .8", asked, np.nan))
     printed = table(PRINTED).set_index("judging_session").loc[session.name]
     said += [
         ("SSR, printed", float(printed["ssr"]), np.nan),

@@ -22,6 +22,7 @@ from poe.experts.gaussian import Gaussian as Gaussian
 from poe.experts.gaussian import log_odds
 from poe.experts.huber import Huber as Huber
 from poe.experts.laplacian import Laplacian as Laplacian
+from poe.experts.rao_kupper import RaoKupper as RaoKupper
 from poe.experts.thurstone import Thurstone as Thurstone
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Gaussian",
     "Huber",
     "Laplacian",
+    "RaoKupper",
     "Thurstone",
     "check_expert",
     "custom",

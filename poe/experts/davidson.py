@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 
 from poe.arrays import Floats
-from poe.errors import SeparableError
-from poe.experts.base import Expert, named
-
-LARGEST = 15.0  # log nu: a tie three million times as likely as a win, between equals
+from poe.experts.base import named
+from poe.experts.ties import Tied
 
 
 @named
 @dataclass(frozen=True)
-class Davidson(Expert):
+class Davidson(Tied):
     """exp((p - 1/2) d) / (e^(d/2) + e^(-d/2) + nu) / Z(p): ties modelled (Davidson 1970).
 
     P(win) : P(tie) : P(loss) = e^(d/2) : nu : e^(-d/2), so that p of 1, 1/2 and 0 are the three
@@ -28,6 +24,8 @@ class Davidson(Expert):
 
     nu: float | None = None
     name: str = "davidson"
+    symbol: ClassVar[str] = "nu"
+    largest: ClassVar[float] = 15.0
 
     def _parts(self, d: Floats) -> tuple[Floats, Floats, Floats]:
         """e^(-|d|/2), nu times that, and the sum of all three outcomes, times that."""
@@ -49,29 +47,11 @@ class Davidson(Expert):
         e, tie, total = self._parts(d)
         return (0.25 * tie * (1.0 + e * e) + e * e) / total**2
 
+    def ties(self, p: Floats) -> Floats:
+        """One for a p of exactly 1/2; any other is part win, part loss."""
+        return (p == 0.5).astype(float)
 
-def with_ties(p: Floats, weight: Floats, fit: Callable[..., Any]) -> Davidson:
-    """The expert of the nu of largest likelihood: as many ties are expected as there are.
-
-    fit : with the scores of an expert. The likelihood is concave in scores and log nu together, so
-    there is one such nu; 0 without a p of exactly 1/2. ValueError where there is nothing else,
-    SeparableError where all wins and losses agree with one order, which ties only refine.
-    """
-    tied = p == 0.5
-    if tied.all():
-        raise ValueError("all answers are ties, so nu is infinite; give it, Davidson(nu=...)")
-
-    def missing(log_nu: float) -> float:
-        found = fit(expert=(one := Davidson(float(np.exp(log_nu)))))
-        _, tie, total = one._parts(found.fitted_differences[found.real])
-        return float(weight @ (tie / total - tied))
-
-    if not tied.any():
-        return Davidson(0.0)
-    if missing(LARGEST) <= 0.0:
-        raise SeparableError(
-            "no answer contradicts another once ties are modelled, so scores and nu are infinite; "
-            "give a prior, or nu, Davidson(nu=...), or make more comparisons",
-            reason="ties alone separate the items",
-        )
-    return Davidson(float(np.exp(brentq(missing, -LARGEST, LARGEST, xtol=1e-9))))
+    def too_many(self, d: Floats, p: Floats) -> Floats:
+        """How many more ties are expected than there are."""
+        _, tie, total = self._parts(d)
+        return tie / total - self.ties(p)

@@ -14,7 +14,7 @@ from judging.datasets import dataset
 LABELLED = ("summeval", "topicalchat", "hanna")
 OWN = ("cmcqrd", "webnlg", "podcast")
 SHIPPED = ("ladder",)
-RECORDED = ("llmbar", "pandalm", "sessions")
+RECORDED = ("llmbar", "pandalm", "sessions", "rave")
 
 
 @pytest.fixture(autouse=True)

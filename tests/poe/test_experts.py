@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import poe
-from poe.experts import Davidson, Huber, Laplacian, Thurstone, get_expert
+from poe.experts import Davidson, Huber, Laplacian, RaoKupper, Thurstone, get_expert
 
 EXPERTS = {
     "gaussian": poe.Gaussian(alpha=2.0, sigma=0.7),
@@ -17,6 +17,7 @@ EXPERTS = {
     ),
     "bradley-terry": poe.BradleyTerry(),
     "davidson": Davidson(nu=0.7),
+    "rao-kupper": RaoKupper(eta=0.7),
     "laplacian": Laplacian(alpha=2.0, scale=0.6),
     "laplacian-general": Laplacian(mean=lambda p: p**3, spread=lambda p: 0.5 + p),
     "thurstone": Thurstone(),

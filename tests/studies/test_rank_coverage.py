@@ -15,6 +15,10 @@ def test_the_judge_ties_as_often_as_davidson_says():
     weight = np.array([np.exp(0.2), 2.0, np.exp(-0.2)])
     for value, expected in zip((1.0, 0.5, 0.0), weight / weight.sum(), strict=True):
         assert (answers[:, off] == value).mean() == pytest.approx(expected, abs=0.005)
+    judge = Ties("threshold", sharpness=0.0, nu=1.0, threshold=True)
+    answers, _ = judge.draw(400, np.random.default_rng(0))
+    for value, expected in ((1.0, 1 / (1 + np.exp(0.6))), (0.0, 1 / (1 + np.exp(1.4)))):
+        assert (answers[:, off] == value).mean() == pytest.approx(expected, abs=0.005)
 
 
 def test_what_holds_is_counted_by_hand():
