@@ -49,10 +49,11 @@ class Posterior:
     """What is known of the scores of N items, a mixture of G multivariate t distributions.
 
     items : the names. weight : (G,) of each part, sum 1. ratio : (G,) its lambda. freedom : of
-    all. centre : (G, N) modes, mean zero. basis : (V, N, M), of which part g has the one numbered
-    which[g], with its columns times size[g], (G, M). share : (G,) v, 0 without text biases. biases : (N,) means of t, a lean to the first place in
-    the unit of a score, but for the bias that all have in common. evidence : log of the marginal
-    likelihood of the pool's opinions, but for a constant that the same opinions have in common.
+    all. centre : (G, N) modes, mean zero. basis : (V, N, M), and which : (G,) the one that a part
+    has, with its columns times size, (G, M). share : (G,) v, 0 without text biases. biases : (N,)
+    means of t, a lean to the first place in the unit of a score, but for the bias that all have in
+    common. evidence : log of the marginal likelihood of the pool's opinions, but for a constant
+    that the same opinions have in common.
     """
 
     items: tuple[Hashable, ...]
@@ -227,9 +228,10 @@ def pooled(each: Sequence[Spectra]) -> list[Posterior]:
 class Spectra(NamedTuple):
     """Of one set of comparisons, all that its posterior depends on, before any is pooled.
 
-    X'X = vector level vector' at each of V odds, (V,) omega^2 / tau^2, gamma projected out; force :
-    vector' X'y. X : (K, M), M = N scores, and with text biases N of those in units that make all priors alike.
-    total, size : y'y without gamma and with it. pairs : of items. freedom : of opinions.
+    X'X = vector level vector' at each of V odds, omega^2 / tau^2, gamma projected out; force :
+    vector' X'y. X : (K, M), M = N scores, and with text biases N of those in units that make all
+    priors alike. total, size : y'y without gamma and with it. pairs : of items. freedom : of
+    opinions.
     """
 
     items: tuple[Hashable, ...]
