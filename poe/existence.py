@@ -9,6 +9,8 @@ from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
 from poe.graph import Graph, strong_components
 
+FEW = 100  # items, whose ways all fit a small matrix
+
 
 def require_finite(
     comparisons: Comparisons, rises: Mask, falls: Mask, *, x: Floats | None = None, ties: int = 0
@@ -61,6 +63,10 @@ def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
 
 def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask, x: Floats) -> None:
     """With a free bias there is one more direction to run away in; a linear program finds it."""
+    if comparisons.n_items <= FEW and all(
+        _closed(comparisons, above, below, sign * x / np.abs(x).max()) for sign in (1.0, -1.0)
+    ):
+        return  # soon seen, and so in most sets of few items
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack, vstack
 
@@ -94,6 +100,25 @@ def _require_finite_bias(comparisons: Comparisons, above: Mask, below: Mask, x: 
             "give a prior, or give the bias as a number",
             reason=reason,
         )
+
+
+def _closed(comparisons: Comparisons, above: Mask, below: Mask, x: Floats) -> bool:
+    """Whether no scores v go along with a bias that runs away by x: (K,), with its sign.
+
+    They would have v_first - v_second <= x where the energy grows at last as the difference does,
+    and >= x where it grows as that falls: lengths of ways, which exist unless a cycle is shorter
+    than none (Bellman and Ford).
+    """
+    n, first, second = comparisons.n_items, comparisons.first, comparisons.second
+    step = np.full((n, n), np.inf)  # from one item to the other
+    np.minimum.at(step, (second[above], first[above]), x[above])
+    np.minimum.at(step, (first[below], second[below]), -x[below])
+    length = np.zeros(n)
+    for _ in range(n):
+        before, length = length, np.minimum(length, (length[:, None] + step).min(axis=0))
+        if (length >= before - 1e-9).all():
+            return False
+    return True
 
 
 def _require_bias_held(rises: Mask, falls: Mask, x: Floats) -> None:

@@ -33,7 +33,7 @@ from reproduction import ask_model
 from reproduction.measured_tables import Asked, group
 from reproduction.settings import Settings
 from studies.orders import EXPERT, all_answers, all_pairs, ratio_of_means, squared
-from studies.tokens import Spending, Tokens, few_first, spread
+from studies.tokens import Spending, Tokens, bias_told, few_first, spread
 
 CALLS = (16, 20, 24, 32, 48, 96)  # of a regular graph, whose tokens are a budget
 FIRSTS = (1, 2, 3, 5, 8, 11, 16)
@@ -109,7 +109,8 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
     rng = np.random.default_rng(
         [settings.seed, 35, k, crc32(f"{one.system}/{one.attribute}".encode())]
     )
-    target, c, lean = all_answers(one.p), *leaning(one.p)
+    answers = one.p
+    target, c, lean = all_answers(answers), *leaning(answers)
     spendings, expert = ways(tokens.computed(TEXTS, k), tokens), get_expert(EXPERT)
     error = {each: np.zeros(contexts) for each in product(spendings, ("fitted", "pooled"))}
     usual = next(way for way in spendings if (way.orders, way.firsts) == ("one", TEXTS))
@@ -118,12 +119,12 @@ def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
     draws = max(settings.draws // 5, 4)
     for way, _ in product(spendings, range(draws)):
         pairs = np.stack([design(way, rng) for _ in range(contexts)])
-        p = one.p[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
+        p = answers[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
         stack, bias = Stack.of(TEXTS, pairs, p), -float(log_odds(p).mean())
         if how[way] == "pooled":
             pooled = newton.solve(stack, expert, bias=bias)
             error[way, "pooled"] += squared(pooled.scores, target) / draws
-        if all(np.isfinite(spread(TEXTS, own)) for own in pairs):
+        if bias_told(TEXTS, pairs).all():
             fitted = newton.solve(stack, expert, fit_bias=True)
             error[way, "fitted"] += squared(fitted.scores, target) / draws
         else:  # a design leaves the bias open

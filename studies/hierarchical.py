@@ -28,10 +28,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from poe.arrays import Floats
+from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError
-from poe.experts import Expert, Gaussian
+from poe.experts import Expert
 from poe.priors import require_gaussian
 from poe.result import position_of, require_level
 from poe.scatter import Answers
@@ -49,10 +49,11 @@ class Posterior:
     """What is known of the scores of N items, a mixture of G multivariate t distributions.
 
     items : the names. weight : (G,) of each part, sum 1. ratio : (G,) its lambda. freedom : of
-    all. centre : (G, N) modes, mean zero. root : (G, N, M) with root root' the squared scale.
-    share : (G,) v, 0 without text biases. biases : (N,) means of t, a lean to the first place in
-    the unit of a score, but for the bias that all have in common. evidence : log of the marginal
-    likelihood of the pool's opinions, but for a constant that the same opinions have in common.
+    all. centre : (G, N) modes, mean zero. basis : (V, N, M), and which : (G,) the one that a part
+    has, with its columns times size, (G, M). share : (G,) v, 0 without text biases. biases : (N,)
+    means of t, a lean to the first place in the unit of a score, but for the bias that all have in
+    common. evidence : log of the marginal likelihood of the pool's opinions, but for a constant
+    that the same opinions have in common.
     """
 
     items: tuple[Hashable, ...]
@@ -60,7 +61,9 @@ class Posterior:
     ratio: Floats
     freedom: float
     centre: Floats
-    root: Floats
+    basis: Floats
+    which: Indices
+    size: Floats
     share: Floats
     biases: Floats
     evidence: float
@@ -70,9 +73,19 @@ class Posterior:
         """(N,) modes of the parts, weighted: the means where there are any. Their sum is zero."""
         return self.weight @ self.centre
 
+    @property
+    def root(self) -> Floats:
+        """(G, N, M) with root root' the squared scale of a part."""
+        return self.basis[self.which] * self.size[:, None]
+
     def standard_scales(self) -> Floats:
         """(G, N) scale of each score in each part."""
-        return np.sqrt((self.root**2).sum(axis=-1))
+        return np.sqrt(_by_part(self.size**2, self.basis**2, self.which))
+
+    def difference_scales(self, i: Indices, j: Indices) -> Floats:
+        """(G, M) scale of s_i - s_j in each part, for (M,) positions each."""
+        apart = self.basis[:, i] - self.basis[:, j]
+        return np.sqrt(_by_part(self.size**2, apart**2, self.which))
 
     def interval(self, level: float = 0.95) -> Floats:
         """(N, 2) central interval of each score."""
@@ -95,8 +108,8 @@ class Posterior:
 
     def _gap(self, one: Hashable, other: Hashable) -> tuple[Floats, Floats]:
         i, j = position_of(one, self.items), position_of(other, self.items)
-        apart = self.root[:, i] - self.root[:, j]
-        return self.centre[:, i] - self.centre[:, j], np.sqrt((apart**2).sum(axis=-1))
+        scale = self.difference_scales(np.array([i]), np.array([j]))[:, 0]
+        return self.centre[:, i] - self.centre[:, j], scale
 
     def _ends(self, centre: Floats, scale: Floats, level: float) -> Floats:
         """(M, 2) quantiles of M mixtures with these centres and scales (G, M), by halving."""
@@ -111,6 +124,14 @@ class Posterior:
                 low, high = np.where(below, middle, low), np.where(below, high, middle)
             ends.append(0.5 * (low + high))
         return np.column_stack(ends)
+
+
+def _by_part(values: Floats, matrices: Floats, which: Indices) -> Floats:
+    """(G, P) values (G, M) times matrices (V, P, M) transposed, each by the one it belongs to."""
+    product = np.empty((len(which), matrices.shape[1]))
+    for v in np.unique(which):
+        product[which == v] = values[which == v] @ matrices[v].T
+    return product
 
 
 def posterior(
@@ -157,20 +178,19 @@ def posteriors(
     Each has its own scores, text biases and gamma. Their evidences multiply, so a dozen contexts
     tell how much of a text's bias to believe where one of them could not.
     """
-    bias = 0.0 if bias is None else bias
-    given: object = bias
-    if not (given in ("fit", "texts") or (isinstance(given, Real) and np.isfinite(float(given)))):
-        raise ValueError(f"bias must be a number, None, 'fit' or 'texts', not {bias!r}")
-    chosen, texts = require_gaussian(expert), bias == "texts"
-    odds = SHARES / (1.0 - SHARES) if texts else np.zeros(1)
-    each = [_spectra(c, chosen, bias, odds) for c in contexts]
+    return pooled([spectra(c, expert, bias=bias) for c in contexts])
+
+
+def pooled(each: Sequence[Spectra]) -> list[Posterior]:
+    """The posterior of each set, what is in common pooled over all of these."""
+    odds, texts = each[0].odds, len(each[0].odds) > 1
     freedom = float(sum(one.freedom for one in each))
     if freedom < 1:
         raise ComparisonError("one pair and an unknown bias: nothing is known of the noise")
     if sum(one.total for one in each) <= 1e-14 * max(sum(one.size for one in each), 1e-300):
         raise ComparisonError("every answer says that the items are equal; so are their scores")
     u = (np.arange(GRID) + 0.5) / GRID
-    degree = 2.0 * sum(one.pairs for one in each) / sum(c.n_items for c in contexts)
+    degree = 2.0 * sum(one.pairs for one in each) / sum(len(one.items) for one in each)
     ratio = degree * u / (1.0 - u)
     left, volume = np.zeros((len(odds), GRID)), np.zeros((len(odds), GRID))
     for one in each:
@@ -183,19 +203,20 @@ def posteriors(
     v, g = np.nonzero(weight > (FAINT if texts else -1.0))
     weight, scale = weight[v, g] / weight[v, g].sum(), np.sqrt(left[v, g] / freedom)
     averaged = []
-    for c, one in zip(contexts, each, strict=True):
-        n, shrunk, vector = c.n_items, one.level[v] + ratio[g, None], one.vector[v]
-        centre = (vector @ (one.force[v] / shrunk)[..., None])[..., 0]
-        root = scale[:, None, None] * vector[:, :n] / np.sqrt(shrunk)[:, None, :]
+    for one in each:
+        n, shrunk = len(one.items), one.level[v] + ratio[g, None]
+        centre = _by_part(one.force[v] / shrunk, one.vector, v)
         biases = np.sqrt(odds[v, None]) * centre[:, n:] if texts else np.zeros((len(v), n))
         averaged.append(
             Posterior(
-                items=c.items,
+                items=one.items,
                 weight=weight,
                 ratio=ratio[g],
                 freedom=freedom,
                 centre=centre[:, :n] - centre[:, :n].mean(axis=-1, keepdims=True),
-                root=root - root.mean(axis=-2, keepdims=True),
+                basis=one.vector[:, :n] - one.vector[:, :n].mean(axis=-2, keepdims=True),
+                which=v,
+                size=scale[:, None] / np.sqrt(shrunk),
                 share=(odds / (1.0 + odds))[v],
                 biases=weight @ biases,
                 evidence=evidence,
@@ -204,13 +225,17 @@ def posteriors(
     return averaged
 
 
-class _Spectra(NamedTuple):
-    """X'X = vector level vector' at each of V odds, gamma projected out; force : vector' X'y.
+class Spectra(NamedTuple):
+    """Of one set of comparisons, all that its posterior depends on, before any is pooled.
 
-    X : (K, M), M = N scores, and with text biases N of those in units that make all priors alike.
-    total, size : y'y without gamma and with it. pairs : of items. freedom : of opinions.
+    X'X = vector level vector' at each of V odds, omega^2 / tau^2, gamma projected out; force :
+    vector' X'y. X : (K, M), M = N scores, and with text biases N of those in units that make all
+    priors alike. total, size : y'y without gamma and with it. pairs : of items. freedom : of
+    opinions.
     """
 
+    items: tuple[Hashable, ...]
+    odds: Floats
     level: Floats
     vector: Floats
     force: Floats
@@ -220,12 +245,20 @@ class _Spectra(NamedTuple):
     freedom: int
 
 
-def _spectra(
-    c: Comparisons, expert: Gaussian, bias: float | Literal["fit", "texts"], odds: Floats
-) -> _Spectra:
-    """One problem. odds : (V,) omega^2 / tau^2."""
+def spectra(
+    c: Comparisons,
+    expert: str | Expert = "logit-gaussian",
+    *,
+    bias: float | Literal["fit", "texts"] | None = "fit",
+) -> Spectra:
+    """Decompose one set; the arguments of `posteriors`, which raises these errors."""
+    bias = 0.0 if bias is None else bias
+    given: object = bias
+    if not (given in ("fit", "texts") or (isinstance(given, Real) and np.isfinite(float(given)))):
+        raise ValueError(f"bias must be a number, None, 'fit' or 'texts', not {bias!r}")
+    odds = SHARES / (1.0 - SHARES) if bias == "texts" else np.zeros(1)
     n, texts, one = c.n_items, bias == "texts", np.ones(len(c))
-    opinion = expert.f_mu(c.p) + (0.0 if isinstance(bias, str) else float(bias))
+    opinion = require_gaussian(expert).f_mu(c.p) + (0.0 if isinstance(bias, str) else float(bias))
     answers = Answers.of(c, one > 0.0, opinion, one, one)
     pair, sign, weight = answers.group, answers.turned, answers.weight
     if texts:  # each order of a pair has one answer, and both count alike
@@ -254,4 +287,5 @@ def _spectra(
     level, vector = np.linalg.eigh(inner)
     force = (np.swapaxes(vector, -1, -2) @ push[..., None])[..., 0]
     freedom = len(y) - (leaning > 1e-12)
-    return _Spectra(np.maximum(level, 0.0), vector, force, total, size, len(count), freedom)
+    level = np.maximum(level, 0.0)
+    return Spectra(c.items, odds, level, vector, force, total, size, len(count), freedom)

@@ -179,8 +179,7 @@ def _fitted(c: Comparisons, i: Indices, j: Indices, gap: Floats) -> tuple[Floats
 
 def _averaged(c: Comparisons, i: Indices, j: Indices, gap: Floats) -> tuple[Floats, Floats]:
     mixture = posterior(c)
-    apart = mixture.root[:, i] - mixture.root[:, j]
-    scale = np.sqrt((apart**2).sum(axis=-1))
+    scale = mixture.difference_scales(i, j)
     middle = mixture.centre[:, i] - mixture.centre[:, j]
     return mixture.weight @ stdtr(mixture.freedom, (gap - middle) / scale), mixture.scores
 

@@ -32,11 +32,11 @@ from reproduction import ask_model
 from reproduction.measured_tables import DATASETS, TEMPLATES, Asked, group
 from reproduction.settings import Settings, bootstrap_se, by_context
 from reproduction.small import per_context
-from studies.hierarchical import Posterior, posteriors
+from studies.hierarchical import Posterior, pooled, spectra
 from studies.orders import all_answers
 
 CALLS = {6: (12,), 16: (48, 96)}  # of a context, by its number of texts
-DESIGNS = (("one order", "all"), ("one order", "alone"), ("mixed", "all"))  # and what is pooled
+DESIGNS = {"one order": ("all", "alone"), "mixed": ("all",)}  # and what is pooled
 LEAST_COVER = 92.0
 BIASES: dict[str, Literal["fit", "texts"]] = {"_one": "fit", "_texts": "texts"}
 
@@ -59,16 +59,17 @@ def table(settings: Settings) -> pd.DataFrame:
         if one.whole
     ]
     jobs = [
-        (k, calls, *how)
+        (k, calls, design)
         for k, one in enumerate(every)
         for calls in CALLS[one.gold.shape[1]]
-        for how in DESIGNS
+        for design in DESIGNS
     ]
     done = settings.map(lambda job: judged(every[job[0]], *job[1:], settings), jobs)
     together: dict[tuple[object, ...], list[tuple[Asked, Found]]] = {}
-    for job, values in done.items():
-        one = every[job[0]]
-        together.setdefault((one.system, one.dataset, *job[1:]), []).append((one, values))
+    for (k, *how), by_pool in done.items():
+        one = every[k]
+        for pool, values in by_pool.items():
+            together.setdefault((one.system, one.dataset, *how, pool), []).append((one, values))
     rows = []
     for (system, dataset, *how), parts in together.items():
         several = [[part] for part in parts]
@@ -87,33 +88,45 @@ def table(settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(**settings.how("measured", "real"))
 
 
-def judged(one: Asked, calls: int, design: str, pooled: str, settings: Settings) -> Found:
-    """Fit both models to draws of a judge's answers, by quantity and model, (draws, C)."""
+def judged(one: Asked, calls: int, design: str, settings: Settings) -> dict[str, Found]:
+    """Fit both models to draws of a judge's answers, by what is pooled.
+
+    Each by quantity and model, (draws, C).
+    """
     contexts, n = one.gold.shape
     name = f"{one.system}/{one.dataset}/{one.attribute}/{one.template}/{design}"
     rng = np.random.default_rng([settings.seed, 34, calls, crc32(name.encode())])
-    target = all_answers(one.p)
-    by_quantity: dict[str, list[Floats]] = {}
+    answers, target = one.p, all_answers(one.p)
+    found: dict[str, dict[str, list[Floats]]] = {pool: {} for pool in DESIGNS[design]}
     for _ in range(max(settings.draws // 10, 2)):
         asked = [
-            Comparisons.from_pairs(pairs, one.p[k][tuple(pairs.T)], items=n)
+            Comparisons.from_pairs(pairs, answers[k][tuple(pairs.T)], items=n)
             for k, pairs in enumerate(drawn(contexts, n, calls, design, rng))
         ]
         for label, bias in BIASES.items():
-            pools = [asked] if pooled == "all" else [[c] for c in asked]
-            each = [posteriors(pool, bias=bias) for pool in pools]
-            mixtures = [x for pool in each for x in pool]
-            scores = np.stack([x.scores for x in mixtures])
-            evidence = sum(pool[0].evidence for pool in each) if design == "one order" else np.nan
-            for what, values in (
-                ("itself", per_context(scores, target)),
-                ("people", per_context(scores, one.gold)),
-                ("share", np.array([x.weight @ x.share for x in mixtures])),
-                ("cover", np.array([covers(*both) for both in zip(mixtures, target, strict=True)])),
-                ("evidence", np.full(contexts, evidence)),
-            ):
-                by_quantity.setdefault(what + label, []).append(values)
-    return {what: np.stack(values) for what, values in by_quantity.items()}
+            every = [spectra(c, bias=bias) for c in asked]
+            for pool, by_quantity in found.items():
+                each = [
+                    pooled(some) for some in ([every] if pool == "all" else [[x] for x in every])
+                ]
+                mixtures = [x for some in each for x in some]
+                scores = np.stack([x.scores for x in mixtures])
+                evidence = (
+                    sum(some[0].evidence for some in each) if design == "one order" else np.nan
+                )
+                cover = [covers(*both) for both in zip(mixtures, target, strict=True)]
+                for what, values in (
+                    ("itself", per_context(scores, target)),
+                    ("people", per_context(scores, one.gold)),
+                    ("share", np.array([x.weight @ x.share for x in mixtures])),
+                    ("cover", np.array(cover)),
+                    ("evidence", np.full(contexts, evidence)),
+                ):
+                    by_quantity.setdefault(what + label, []).append(values)
+    return {
+        pool: {what: np.stack(values) for what, values in by_quantity.items()}
+        for pool, by_quantity in found.items()
+    }
 
 
 def covers(mixture: Posterior, target: Floats) -> float:
@@ -124,7 +137,7 @@ def covers(mixture: Posterior, target: Floats) -> float:
     """
     i = np.arange(len(target))
     j = (i + len(target) // 3) % len(target)
-    scale = np.sqrt(((mixture.root[:, i] - mixture.root[:, j]) ** 2).sum(axis=-1))
+    scale = mixture.difference_scales(i, j)
     off = target[i] - target[j] - (mixture.centre[:, i] - mixture.centre[:, j])
     return float(
         (np.abs(mixture.weight @ stdtr(mixture.freedom, off / scale) - 0.5) <= 0.475).mean()

@@ -17,9 +17,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from poe.arrays import Indices
+from poe.arrays import Floats, Indices, Mask
 
-__all__ = ["Spending", "Tokens", "few_first", "spread"]
+__all__ = ["Spending", "Tokens", "bias_told", "few_first", "spread"]
+
+SINGULAR = 1e-9  # an eigenvalue below this share of the largest is none
 
 
 class Tokens(NamedTuple):
@@ -61,21 +63,26 @@ def few_first(
         raise ValueError(f"{firsts} of {n_items} items shown first make {most} pairs, not {count}")
     rng, pairs = np.random.default_rng(seed), []
     hubs, every = rng.permutation(n_items)[:firsts].tolist(), range(n_items)
-    met, group = [{k} for k in every], list(every)
-    shown, degree = [0] * n_items, [0] * n_items
+    unmet = [[b for b in every if b != a] for a in every]
+    group, shown, degree = list(every), [0] * n_items, [0] * n_items
     for _ in range(count):  # few numbers at a time, for which lists are faster than arrays
-        left = [a for a in hubs if len(met[a]) < n_items]
-        lots = rng.random(len(left)).tolist()
-        *_, a = min(zip([shown[a] for a in left], lots, left, strict=True))
-        new = [b for b in every if b not in met[a]]
+        lots = rng.random(len(hubs)).tolist()  # below one, so that they part equal numbers
+        turn = [shown[a] + lot for a, lot in zip(hubs, lots, strict=True)]
+        a = hubs[turn.index(min(turn))]
+        new, own, last = unmet[a], group[a], 2 * n_items
         lots = rng.random(len(new)).tolist()
-        rank = [(group[b] == group[a], degree[b]) for b in new]
-        *_, b = min(zip(rank, lots, new, strict=True))
+        rank = [
+            degree[b] + lot + (last if group[b] == own else 0)
+            for b, lot in zip(new, lots, strict=True)
+        ]
+        b = new[rank.index(min(rank))]
         pairs.append((a, b))
-        met[a].add(b)
-        met[b].add(a)
-        if (one := group[a]) != (other := group[b]):
-            group = [one if g == other else g for g in group]
+        unmet[a].remove(b)
+        unmet[b].remove(a)
+        if not (unmet[a] and unmet[b]):
+            hubs = [hub for hub in hubs if unmet[hub]]
+        if (other := group[b]) != own:
+            group = [own if g == other else g for g in group]
         shown[a] += 1
         degree[a] += 1
         degree[b] += 1
@@ -88,14 +95,26 @@ def spread(n_items: int, pairs: Indices, *, lean: float = 0.0, bias_known: bool 
     Opinions s_i - s_j + t_i + t_j plus noise, lean : of their variance, that of t_i + t_j. Infinite
     where the pairs do not link all items, or do not tell a bias that is fitted.
     """
-    rows, k = np.arange(len(pairs)), len(pairs)
-    apart = np.zeros((k, n_items))
-    apart[rows, pairs[:, 0]], apart[rows, pairs[:, 1]] = 1.0, -1.0
+    apart = _apart(n_items, pairs)
     together = np.abs(apart)
     design = apart if bias_known else apart - apart.mean(axis=0)
     value, vector = np.linalg.eigh(design.T @ design)
-    if value[1] < 1e-9 * value[-1]:
+    if value[1] < SINGULAR * value[-1]:
         return np.inf
     inverse = vector[:, 1:] / value[1:] @ (vector[:, 1:].T @ design.T)
     total = (1.0 - lean) * (inverse**2).sum() + 0.5 * lean * ((inverse @ together) ** 2).sum()
     return float(2.0 * total / (n_items - 1))
+
+
+def bias_told(n_items: int, pairs: Indices) -> Mask:
+    """Whether each of C designs (C, K, 2) links all items and tells a bias that is fitted, (C,)."""
+    apart = _apart(n_items, pairs)
+    design = apart - apart.mean(axis=1, keepdims=True)
+    value = np.linalg.eigvalsh(np.swapaxes(design, 1, 2) @ design)
+    return np.asarray(value[:, 1] >= SINGULAR * value[:, -1])
+
+
+def _apart(n_items: int, pairs: Indices) -> Floats:
+    """(..., K, N) 1 at the first item of each pair and -1 at the second."""
+    one = np.eye(n_items)
+    return np.asarray(one[pairs[..., 0]] - one[pairs[..., 1]])

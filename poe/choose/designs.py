@@ -64,7 +64,7 @@ def regular(n_items: int, count: int, *, seed: int | np.random.Generator = 0) ->
         raise ValueError(f"{n_items} items have {most} pairs; {count} were asked for")
     rng = np.random.default_rng(seed)
     if 16 * count > n_items**2:  # more than an eighth of all pairs
-        return _round_robin(n_items, rng)[:count]
+        return _round_robin(n_items, rng, count)
     taken, rings = np.empty(0, dtype=np.intp), [np.empty((0, 2), dtype=np.intp)]
     for _ in range(-(-count // n_items)):
         order = _fresh_order(rng, n_items, taken)
@@ -99,8 +99,8 @@ def _codes(pairs: Indices, n_items: int) -> Indices:
     return np.asarray(pairs.min(axis=1) * n_items + pairs.max(axis=1))
 
 
-def _round_robin(n_items: int, rng: np.random.Generator) -> Indices:
-    """All pairs as the rounds of a tournament; the first two rounds together link everything.
+def _round_robin(n_items: int, rng: np.random.Generator, count: int) -> Indices:
+    """So many pairs of a tournament's rounds; the first two rounds together link everything.
 
     In round t items i and j meet if i + j = t modulo M = N - 1, and the item with 2i = t meets the
     one left over. For odd N a guest makes the number even; whoever meets it rests.
@@ -111,7 +111,7 @@ def _round_robin(n_items: int, rng: np.random.Generator) -> Indices:
     order = np.concatenate([np.unique(rounds), rng.permutation(rest)])
     label = rng.permutation(n_items)
     made = []
-    for turn, t in enumerate(order):
+    for turn, t in enumerate(order[: -(-count // (n_items // 2))]):
         one = np.arange(even - 1)
         other = (t - one) % (even - 1)
         # Shown first is whoever has the other within half a circle ahead.
@@ -121,7 +121,7 @@ def _round_robin(n_items: int, rng: np.random.Generator) -> Indices:
             left_over = [one[one == other][0], even - 1]
             pairs = np.vstack([pairs, left_over[:: 1 - 2 * (turn % 2)]])
         made.append(label[pairs])
-    return np.vstack(made)
+    return np.vstack(made)[:count]
 
 
 def both_orders_of(pairs: Indices) -> Indices:
