@@ -12,9 +12,10 @@ from poe.arrays import Array, Floats, Indices, Mask
 # All are about speed alone, timed on two ordinary cores; results do not depend on them.
 SMALL = 10_000  # entries of W up to which products with the dense matrix are quickest
 FEW = 100  # items up to which products of matrices find groups sooner than a search
+ROUNDS = 6  # in which a search of random comparisons reaches all items
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 # In multiplications: what conjugate gradients cost before they begin, and a comparison.
-FIXED, EACH = 7e6, 200.0
+FIXED, EACH = 1.5e7, 200.0
 
 
 def is_small(problem: Any) -> bool:
@@ -225,6 +226,23 @@ def reachable(tail: Array, head: Array, n_items: int, *, back: bool = False) -> 
             return np.ones(paths.shape, dtype=bool)
         paths = np.minimum(paths @ paths, 1.0)
     return paths > 0
+
+
+def soon_all_linked(tail: Array, head: Array, n_items: int) -> bool:
+    """Whether a few arrows, tail to head, lead from the first item to each other one, and back.
+
+    Then each leads to each. False may also mean that it takes more than `ROUNDS` of them.
+    """
+    for start, end in ((tail, head), (head, tail)):
+        reached = np.zeros(n_items, dtype=bool)
+        reached[0] = True
+        for _ in range(ROUNDS):
+            reached[end[reached[start]]] = True
+            if reached.all():
+                break
+        else:
+            return False
+    return True
 
 
 def strong_components(n_items: int, edges: Indices) -> Indices:
