@@ -404,10 +404,10 @@ def sizes(mode: str) -> list[Row]:
         some += [] if count <= EVALICA else ["evalica"]
         note = f"left out, as minutes or gigabytes are too much: {', '.join(some)}" if some else ""
         one = Problem(n, *comparisons(n, per_item))
-        races = [[one.fit(SOFT, FRESH), *_peers(one, SOFT, some)]]
+        races = [[one.fit(SOFT, FRESH, goal="sizes"), *_peers(one, SOFT, some)]]
         if n <= 5000:  # more, and some item loses to all by chance
             close = _decided_closely(one, 0.1)
-            fitted = close.fit(DECISIONS, FRESH)
+            fitted = close.fit(DECISIONS, FRESH, goal="sizes")
             races.append([fitted, *_peers(close, DECISIONS, [*some, "choix"])])
         for entries in races:
             name = f"{n:,} items, {per_item}N comparisons"

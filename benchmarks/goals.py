@@ -41,6 +41,8 @@ GOALS = {
     "start-judging-python": Goal(
         "a process that imports judging, beside one that does not", 2.0, "times"
     ),
+    "sizes-evalica": Goal("10 to 5,000 items: Bradley-Terry, beside evalica", 1.0, "times"),
+    "sizes-choix": Goal("10 to 500 items: Bradley-Terry, beside choix", 1.0, "times"),
     "skill-34k": Goal("SkillAggregation on 34,000 texts, nine judges, five seeds", 180.0),
 }
 
@@ -74,13 +76,20 @@ def _measured(name: str, rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
     if name == "million-memory":
         peaks = [row["peak_gb"] for row in rows if (row["goal"] or "").startswith("million")]
         return [(max(peaks), "")] if peaks else []
-    own = [row for row in rows if row["goal"] == name and row["seconds"]]
+    sizes = name.startswith("sizes-")  # every problem of that case, and the worst of them
+    goal = "sizes" if sizes else name
+    own = [row for row in rows if row["goal"] == goal and row["seconds"]]
     if GOALS[name].unit != "times":
         return [(row["seconds"], row["note"] if name == "sweep" else "") for row in own]
     rival = name.split("-")[-1]
     beside = {(r["problem"], r["method"]): r["seconds"] for r in rows if r["who"] == rival}
-    pairs = [(row["seconds"], beside.get((row["problem"], row["method"]))) for row in own]
-    return [(seconds / others, "") for seconds, others in pairs if others]
+    pairs = [(row, beside.get((row["problem"], row["method"]))) for row in own]
+    ratios = [
+        (row["seconds"] / others, f"{row['method']}, {row['problem']}")
+        for row, others in pairs
+        if others
+    ]
+    return [max(ratios)] if sizes and ratios else [(ratio, "") for ratio, _ in ratios]
 
 
 def _in_words(value: float, unit: str) -> str:

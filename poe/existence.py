@@ -7,7 +7,7 @@ import numpy as np
 from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
-from poe.graph import Graph, strong_components
+from poe.graph import Graph, soon_all_linked, strong_components
 
 FEW = 100  # items, whose ways all fit a small matrix
 
@@ -38,8 +38,12 @@ def require_beaten(comparisons: Comparisons, *, lost: Mask, won: Mask) -> None:
     that its score cannot rise or fall for ever. Finite Bradley-Terry scores exist if and only
     if the graph of "lost to" is strongly connected (Ford 1957).
     """
-    pairs = comparisons.pairs
-    edges = np.concatenate([pairs[lost], pairs[won][:, ::-1]])  # rows (loser, winner)
+    first, second = comparisons.first, comparisons.second
+    loser = np.concatenate([first[lost], second[won]])
+    winner = np.concatenate([second[lost], first[won]])
+    if soon_all_linked(loser, winner, comparisons.n_items):
+        return
+    edges = np.column_stack([loser, winner])
     groups = strong_components(comparisons.n_items, edges)
     if groups.max() == 0:
         return

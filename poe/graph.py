@@ -11,10 +11,11 @@ from poe.arrays import Array, Floats, Indices, Mask
 
 # All are about speed alone, timed on two ordinary cores; results do not depend on them.
 SMALL = 10_000  # entries of W up to which products with the dense matrix are quickest
-FEW = 100  # items up to which products of matrices find groups sooner than a search
+FEW = 100  # items up to which NumPy finds groups sooner than a search by SciPy
+ROUNDS = 6  # in which a search of random comparisons reaches all items
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 # In multiplications: what conjugate gradients cost before they begin, and a comparison.
-FIXED, EACH = 7e6, 200.0
+FIXED, EACH = 1.5e7, 200.0
 
 
 def is_small(problem: Any) -> bool:
@@ -200,12 +201,9 @@ def sums(cell: Indices, value: Floats, size: int) -> Floats:
 
 def component_labels(first: Array, second: Array, n_items: int) -> Indices:
     """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
-    if n_items <= FEW:
-        reached = reachable(first, second, n_items, back=True)
-        if reached[0].all():
-            return np.zeros(n_items, dtype=np.intp)
-        lowest = reached.argmax(axis=1)
-        return (np.cumsum(lowest == np.arange(n_items)) - 1)[lowest]
+    ends = np.concatenate([first, second]), np.concatenate([second, first])
+    if n_items <= FEW and soon_all_linked(*ends, n_items):
+        return np.zeros(n_items, dtype=np.intp)
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -213,18 +211,30 @@ def component_labels(first: Array, second: Array, n_items: int) -> Indices:
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
 
 
-def reachable(tail: Array, head: Array, n_items: int, *, back: bool = False) -> Mask:
-    """(n_items, n_items) whether arrows from tail to head, or back, lead from one to another."""
-    paths = np.zeros((n_items, n_items), dtype=np.float32)
+def reachable(tail: Array, head: Array, n_items: int) -> Mask:
+    """(n_items, n_items) whether arrows from tail to head lead from one to another."""
+    paths = np.eye(n_items, dtype=np.float32)
     paths[tail, head] = 1.0
-    if back:
-        paths += paths.T
-    paths.reshape(-1)[:: n_items + 1] = 1.0
     for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
-        if paths[0].all() and (back or paths[:, 0].all()):  # by way of one, all reach all
-            return np.ones(paths.shape, dtype=bool)
         paths = np.minimum(paths @ paths, 1.0)
     return paths > 0
+
+
+def soon_all_linked(tail: Array, head: Array, n_items: int) -> bool:
+    """Whether a few arrows, tail to head, lead from the first item to each other one, and back.
+
+    Then each leads to each. False may also mean that it takes more than `ROUNDS` of them.
+    """
+    for start, end in ((tail, head), (head, tail)):
+        reached = np.zeros(n_items, dtype=bool)
+        reached[0] = True
+        for _ in range(ROUNDS):
+            reached[end[reached[start]]] = True
+            if reached.all():
+                break
+        else:
+            return False
+    return True
 
 
 def strong_components(n_items: int, edges: Indices) -> Indices:

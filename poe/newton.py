@@ -16,7 +16,7 @@ import numpy as np
 
 from poe.arrays import Floats, Indices, Mask
 from poe.errors import NotConvergedError
-from poe.experts import FAMILIES, Expert, Gaussian
+from poe.experts import FAMILIES, BradleyTerry, Expert, Gaussian
 from poe.graph import Graph
 from poe.stack import Problem, Stack, block_size, in_blocks
 
@@ -40,6 +40,9 @@ LOOSE, FINE = 1e-2, 0.1
 KEPT, NOISE, FLAT = 1e-4, 1e-12, 1e-6
 STILL = 2e-4  # of a last step: the next is about its square
 LONG = 1e3  # of a difference: on the way there a slope may lose all its digits
+# Where no difference moves by more than m, Bradley-Terry's curvature grows exp(m) times at most on
+# the way, so that a share 1 - (exp(m) - 1 - m) / m^2 of the promised fall is kept: no need to look.
+MILD = 1.5
 HALVINGS = 100  # from as far as next to no curvature throws to where nothing changes
 SINGULAR = (
     "no step can be computed: at these scores some experts hardly curve, others do; move answers "
@@ -101,6 +104,7 @@ def solve(
     p, weight = graph.laid(problem.p), graph.laid(problem.weight)
     batch, quadratic = p.shape[1:], isinstance(expert, Gaussian)
     unproven = not isinstance(expert, FAMILIES)
+    mild = MILD if isinstance(expert, BradleyTerry) else 0.0
     tilt = np.asarray(tilt, dtype=float)
     tilt = graph.laid(tilt) if tilt.ndim else tilt
     scores = np.zeros((graph.n, *batch)) + np.asarray(start, dtype=float).T
@@ -162,7 +166,7 @@ def solve(
         size = np.abs(along).max(axis=0)
         # Where a convex energy does not rise at the end of a step, it fell all the way: if its
         # slope can be trusted there. That of an expert of one's own may be made of differences.
-        rising = (_inner(ahead, along) > -FLAT * promised) | (size > LONG)
+        rising = (_inner(ahead, along) > -FLAT * promised) & (size > mild) | (size > LONG)
         doubtful = going & (promised < -NOISE * total) & (rising | unproven)
         if _any(doubtful | ~going):
             length = _shortened(expert, p, weight, d, along, promised, going, doubtful)

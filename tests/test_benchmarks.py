@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import timing
+from benchmarks import goals, timing
 from benchmarks.cases import CASES
 from benchmarks.timing import Entry, cores, race
 
@@ -89,3 +89,19 @@ def test_a_race_counts_compares_and_goes_on_where_one_breaks():
 def test_a_race_refuses_another_answer():
     with pytest.raises(AssertionError, match=r"other is 0\.5 away from poe"):
         race("p", [entry("poe", [1.0]), entry("other", [1.5])], repeats=1, budget=1.0)
+
+
+def test_a_goal_about_all_sizes_shows_the_worst_of_them(tmp_path):
+    rows = [
+        {"goal": "sizes" if who == "poe" else None, "problem": size, "method": "m"}
+        | {"who": who, "seconds": seconds}
+        for size, who, seconds in (
+            ("ten", "poe", 3.0),
+            ("ten", "evalica", 4.0),
+            ("thirty", "poe", 3.0),
+            ("thirty", "evalica", 2.0),
+            ("million", "poe", 9.0),  # beside nobody
+        )
+    ]
+    (tmp_path / "j_sizes.json").write_text(json.dumps({"rows": rows}))
+    assert "beside evalica | 1 times | 1.5 times | NOT MET | m, thirty |" in goals.write(tmp_path)

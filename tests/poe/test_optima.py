@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import logit
 
 import poe
+from poe import newton
+from poe.graph import soon_all_linked
 from tests.poe import attack_optima
 from tests.poe.oracles import LogCosh
 
@@ -83,3 +87,44 @@ def test_huber_says_where_nothing_tells_the_bias():
             assert error > 0.0
             accepted += 1
     assert (accepted + refused, refused > 3) == (fitted, True)
+
+
+def test_few_rounds_prove_what_a_search_finds():
+    """All lead to all wherever it is said so; a long ring shows that silence proves nothing."""
+    said = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 14))
+        edges = rng.integers(n, size=(int(rng.integers(1, 5 * n)), 2))
+        soon = soon_all_linked(*edges.T, n)
+        assert soon == (connected(n, edges) == 1)
+        said += soon
+    assert 40 < said < 160
+    ring = np.arange(50)
+    assert not soon_all_linked(ring, np.roll(ring, 1), 50)
+    c = poe.Comparisons.from_pairs(np.column_stack([ring, np.roll(ring, 1)]), np.ones(50), items=50)
+    np.testing.assert_allclose(poe.fit(c).scores, 0.0, atol=1e-9)
+
+
+def connected(n, edges):
+    """How many strongly connected components there are, by scipy."""
+    links = coo_array((np.ones(len(edges)), edges.T), shape=(n, n))
+    return connected_components(links, directed=True, connection="strong")[0]
+
+
+def test_a_mild_newton_step_falls_without_a_look():
+    """Whatever the differences before it, a Bradley-Terry step up to MILD keeps Armijo's share."""
+    rng, expert, kept = np.random.default_rng(0), poe.BradleyTerry(), []
+    while len(kept) < 2000:
+        k = int(rng.integers(1, 12))
+        x, weight, p = rng.normal(size=(k, 3)), rng.exponential(size=k) ** 3, rng.random(k).round()
+        d = rng.normal(0.0, 3.0, k)
+        slope, bend = weight * expert.slope(d, p), weight * expert.curvature(d, p)
+        rise = -np.linalg.lstsq((x.T * bend) @ x, x.T @ slope)[0]
+        along = x @ rise
+        if not np.abs(along).max() < newton.MILD:
+            continue
+        fall = weight @ (expert.energy(d, p) - expert.energy(d + along, p))
+        kept.append(fall / -(slope @ along))
+    m = newton.MILD
+    assert min(kept) > 1.0 - (np.exp(m) - 1.0 - m) / m**2 - 1e-6 > newton.KEPT
