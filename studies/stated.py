@@ -175,7 +175,7 @@ def said_and_right(judge: Judge, design: str, rng: np.random.Generator) -> dict[
     gap = fit.scores[i] - fit.scores[j]
     error = np.sqrt(np.maximum(difference_variances(fit.covariance())[i, j], 1e-300))
     flat = stdtr(fit.freedom, np.abs(gap) / error)
-    by_whom = {
+    by_whom: dict[str, tuple[Floats, Floats | None]] = {
         OURS: (fit.better(i, j), gap),
         ONE: (told(judge, pairs, p, [judge.apart]), None),
         THREE: (told(judge, pairs, p, list(SPREADS.values())), None),

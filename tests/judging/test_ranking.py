@@ -14,6 +14,7 @@ from judging import prompts
 from judging.errors import JudgeError
 from judging.judges import Store, TextJudge
 from judging.practice.asking.ending import RankingFailedError, RankingInterruptedError
+from judging.practice.findings import Narrow
 from judging.practice.ranking import rank as module
 from judging.practice.ranking import words
 from judging.practice.ranking.settings import Asking, Fitting
@@ -432,3 +433,12 @@ def test_scores_at_equal_length_are_those_of_a_covariate():
     assert "Rank, equal length" in judging.report(found)
     plain = judging.rank(long, "demo", attribute="plainer", fitting=Fitting(), **both)
     assert "lc_score" not in plain.to_frame()
+
+
+@pytest.mark.parametrize("rule", ["laplace", "reordering", "adaptive", "random"])
+def test_a_rule_that_looks_at_answers_says_that_its_intervals_are_narrow(rule):
+    """As in `tests.studies.test_adaptivity`, whose intervals after such a choice miss."""
+    judge = judging.SimulatedJudge(np.linspace(-1.0, 1.0, 6), seed=1)
+    found = judging.rank(6, judge.answer, budget=12, asking=Asking(rule=rule, orders="one"))
+    warned = [note for note in found.notes if isinstance(note, Narrow)]
+    assert warned == ([Narrow(rule)] if rule in ("laplace", "reordering") else [])
