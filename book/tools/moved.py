@@ -44,18 +44,18 @@ PARTS = {  # page -> its parts that have moved -> the page where they are, under
     "measured-judge": {
         **dict.fromkeys(
             (
-                *("measured-predicted", "predicted-before-it-was-asked", "fig-measured-foretold"),
-                *("planted", "a-truth-that-needs-no-people", "fig-planted"),
+                *("measured-predicted", "predicted-before-it-was-asked"),
+                *("planted", "a-truth-that-needs-no-people"),
             ),
             "judges-foretold.html",
         ),
         **dict.fromkeys(
             (
-                *("measured-wordings-page", "which-words-to-ask-with", "fig-measured-prompts"),
+                *("measured-wordings-page", "which-words-to-ask-with"),
                 *("measured-marks", "scoring-one-text-at-a-time"),
                 "grades-and-comparisons-together",
                 "do-its-marks-and-its-comparisons-contradict-each-other",
-                *("measured-length", "length-and-taking-it-out", "fig-measured-calibration"),
+                *("measured-length", "length-and-taking-it-out"),
                 *("are-its-probabilities-calibrated", "with-all-calls", "what-was-asked"),
             ),
             "judges-otherwise.html",
