@@ -20,10 +20,10 @@ from bs4 import BeautifulSoup
 from pybtex.database import Entry, parse_file
 from pybtex.richtext import Text
 
+from book.tools.glue import number, read_values
 from book.tools.handout import as_asked
 from book.tools.hosted import repository, site
 from book.tools.pages import BuildError, Page, tags
-from book.tools.slides import formatted, glued
 
 FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,})\{(?P<name>[a-z:-]+)\}[ \t]*(?P<title>.*)$")
 OPTION = re.compile(r"^:([a-z-]+):[ \t]*(.*)$")
@@ -63,7 +63,7 @@ def read_book(html: Path, *, executed: Path, root: Path) -> Book:
     numbers: dict[str, str] = {}
     for path in sorted(html.glob("*.html")):
         numbers |= numbered(path.read_text(encoding="utf-8"))
-    values = {p.stem: glued(nbformat.read(p, as_version=4)) for p in executed.glob("*.ipynb")}
+    values = read_values(executed)
     entries = parse_file(str(bibliography)).entries if bibliography.is_file() else {}
     return Book(numbers, values, entries, site(repository()), frozenset(values))
 
@@ -113,21 +113,11 @@ def cited(keys: str, *, book: Book, outside: bool) -> str:
     return ", ".join(written) if outside else f"({'; '.join(written)})"
 
 
-def number(text: str, *, page: str, book: Book) -> str:
-    """A glued number, as its format says."""
-    place, _, rest = text.rpartition("::")
-    key, _, form = rest.partition(":")
-    values = book.glued.get(place.removesuffix(".md") or page, {})
-    if key not in values:
-        raise BuildError(f"{page}: no cell glues {key!r}")
-    return formatted(values[key], form)
-
-
 def referred(match: re.Match[str], *, page: str, book: Book) -> str:
     """What a role says, as words."""
     role, text = match["role"], match["text"]
     if role == "glue:text":
-        return number(text, page=page, book=book)
+        return number(text, values=book.glued, page=page)
     if role in ("cite:t", "cite:p"):
         return cited(text, book=book, outside=role == "cite:t")
     titled = TITLED.fullmatch(text)

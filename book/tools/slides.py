@@ -29,6 +29,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.attrs import attrs_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from book.tools.glue import formatted, glued
 from book.tools.pages import BuildError, Page, tags
 
 ONLY = "slide-only"
@@ -69,25 +70,6 @@ def markdown() -> MarkdownIt:
         double_inline=True,
     )
     return parser
-
-
-def glued(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """Numbers and words that cells of the chapter glued, by name."""
-    values = {}
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
-            if name:
-                values[name] = output["data"].get("application/papermill.record/text/plain", "")
-    return values
-
-
-def formatted(value: str, form: str | None) -> str:
-    """A glued number as its format says."""
-    value = value.strip("'\"")
-    if not form or form == "s":
-        return value
-    return format(int(value) if form.endswith("d") else float(value), form)
 
 
 def resolve(text: str, *, numbers: dict[str, str], name: str) -> str:
