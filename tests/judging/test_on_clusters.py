@@ -62,7 +62,7 @@ def essays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     from tests.tiny_models import sentences
 
     with (folder / "essays.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["text"], *([text] for text in sentences(6, 4))])
+        csv.writer(file).writerows([["text"], *([text] for text in sentences(4, 6))])
     command = folder / "judging"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m judging "$@"\n')
     command.chmod(0o755)
