@@ -4,6 +4,7 @@ The models are tiny and their weights random: what they say is evidence about th
 """
 
 import re
+
 import pandas as pd
 import pytest
 
