@@ -1,6 +1,7 @@
 """Make texts with planted errors of ladder.toml: `python data/examples/ladder.py`.
 
-ladder.csv has all of them; answers.csv, of two writers, those without any error and with all five.
+ladder.csv has all of them; judged.csv has what Qwen2.5-Coder-1.5B said of two writers, of whom the
+careful one makes no error and the careless one five.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 KINDS = ("number", "contradiction", "step", "order", "grammar", "padding")
@@ -62,17 +64,26 @@ def ladder(source: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def writers(ladder: pd.DataFrame) -> pd.DataFrame:
-    """What a careful and a careless writer answered to each question, a row an answer."""
+def judged(ladder: pd.DataFrame, answers: Path) -> pd.DataFrame:
+    """What a judge said of the two writers, a row a question: P(the first is better)."""
+    questions = ladder["context"].unique()
     named = {0: "careful", RUNGS - 1: "careless"}
-    some = ladder[ladder["rung"].isin(named)]
+    rows = pd.read_csv(answers).query("attribute == 'explanation'")
+    rows = rows[rows["first"].isin(named) & rows["second"].isin(named)]
+    p = 1.0 / (1.0 + np.exp(rows["log_p_2"] - rows["log_p_1"]))
     return pd.DataFrame(
-        {"system": some["rung"].map(named), "prompt": some["context"], "answer": some["text"]}
+        {
+            "first": rows["first"].map(named),
+            "second": rows["second"].map(named),
+            "prompt": questions[rows["context"]],
+            "p": p.round(4),
+        }
     )
 
 
 if __name__ == "__main__":
     here = Path(__file__).parent
     every = ladder(here / "ladder.toml")
-    for name, table in (("ladder.csv", every), ("answers.csv", writers(every))):
+    said = judged(every, here.parent / "measured" / "qwen" / "ladder-poe.csv.gz")
+    for name, table in (("ladder.csv", every), ("judged.csv", said)):
         table.to_csv(here / name, index=False, lineterminator="\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from book.tools import readme
+from judging.practice.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = readme.README.read_text()
@@ -22,6 +23,15 @@ def test_the_example_prints_what_it_shows():
     assert out.getvalue() == shown
     lines = [line for line in code.splitlines() if line.strip() and not line.startswith(" ")]
     assert len(lines) <= 10
+
+
+def test_a_first_look_prints_what_it_shows(monkeypatch, capsys):
+    command, shown = re.search(
+        r"\n(judging leaderboard .*judged.csv)\n```\n\n```\n(.*?)```", TEXT, re.S
+    ).groups()
+    monkeypatch.chdir(ROOT)
+    assert main(command.split()[1:]) == 0
+    assert capsys.readouterr().out.startswith(shown)
 
 
 def test_links_and_files_exist():

@@ -1,15 +1,17 @@
 """A dead heat is told as one: equal ranks, no leader, and no word on how safe the lead is."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 
 import judging
 import poe
 from judging.judges import Answer, Reader
 from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
-from judging.practice.ranking.verdict import MAX_EXTRA_FACTOR, of_fit
+from judging.practice.ranking.verdict import MAX_EXTRA_FACTOR, _more, of_fit
 from judging.practice.sentences import say
 from poe.ranks import shared_ranks
 
@@ -78,3 +80,16 @@ def test_a_dead_heat_of_votes_says_how_many_more_its_chance_is_of():
     assert [odds.case for odds in advice.why.odds] == ["endless"]
     assert MAX_EXTRA_FACTOR == 100, "which the sentence says in words"
     assert "a hundred times as many votes" in say(advice, "system", "vote")
+
+
+def test_what_would_settle_it_counts_every_rival():
+    """Two rivals at z = 1.7 and 1.8, each 95% sure alone, together not: 100 (1.96 / 1.7)^2."""
+    gaps = {"a": 0.0, "b": 0.17, "c": 0.18, "d": 0.5}
+    fit = SimpleNamespace(
+        items=list(gaps),
+        scores=-np.array(list(gaps.values())),
+        real=np.ones(100, dtype=bool),
+        difference_se=lambda one, other: 0.1,
+    )
+    fit.better = lambda i, j: norm.cdf((fit.scores[i] - fit.scores[j]) / 0.1)
+    assert _more(fit, 0.95) == round(100 * ((norm.ppf(0.975) / 1.7) ** 2 - 1.0)) == 33

@@ -609,6 +609,20 @@ def test_few_prompts_are_no_clusters_whoever_asked(tmp_path, prompts):
             assert judging.leaderboard(board.found.to_table(), **wanted).errors == "prompt"
 
 
+def test_a_pilot_is_of_answers_that_differ():
+    """Two answers that are one text tie in both orders whatever the judge: no news of orders."""
+    table = answers([0.5, 0.0, -0.5], 60)
+    same = table["Prompt"].isin([f"ask {k}" for k in range(5)])
+    table.loc[same, "Output"] = "the same"
+    asked = Tournament(read_answers(table), Leaner(True), store=Store(":memory:"))
+    wanted = asked.decide(500)
+    assert wanted > 5
+    for prompts, missing in ((range(5), wanted), (range(3, 7), wanted - 2)):
+        asked.forget()
+        asked.take(np.array([(k, i, j) for k in prompts for i, j in ((0, 1), (1, 0))]))
+        assert asked.decide(500) == missing
+
+
 def test_what_is_drawn_does_not_hang_on_the_order_of_rows(tmp_path, capsys):
     """Close systems, whose chances are drawn: a table in four orders, and a store asked twice."""
     c, prompt, _ = votes(5, [0.2, 0.1, 0.0, -0.1, -0.2], prompts=20)

@@ -16,11 +16,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import judging
 from judging.practice.cli import main
+from judging.question import Prompt, Question, Text
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "book" / "clusters.md").read_text("utf-8")
@@ -58,7 +62,7 @@ def essays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     from tests.tiny_models import sentences
 
     with (folder / "essays.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["text"], *([text] for text in sentences(6, 4))])
+        csv.writer(file).writerows([["text"], *([text] for text in sentences(4, 6))])
     command = folder / "judging"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m judging "$@"\n')
     command.chmod(0o755)
@@ -131,6 +135,15 @@ def test_slurm_goes_on_where_a_part_was_killed(essays, slurm):
     holds_what_one_process_answers(essays)
 
 
+def opened(process: Path) -> set[str]:
+    """What a process has open; nothing of others' processes."""
+    found = set[str]()
+    with suppress(OSError):
+        for file in (process / "fd").glob("*"):
+            found.add(os.readlink(file))
+    return found
+
+
 @pytest.mark.needs("ray", "smollm2")
 def test_ray_tries_a_lost_part_again(essays):
     (essays / "shards.py").write_text(recipe("import ray"))
@@ -139,12 +152,101 @@ def test_ray_tries_a_lost_part_again(essays):
         driver = subprocess.Popen([sys.executable, "shards.py"], stdout=log, stderr=log)
         wait(lambda: len(answers(second)) > 0 or driver.poll() is not None)
         (worker,) = (
-            int(files.parent.name)
-            for files in Path("/proc").glob("[0-9]*/fd")
-            if str(second) in [os.readlink(file) for file in files.glob("*")]
+            int(process.name)
+            for process in Path("/proc").glob("[0-9]*")
+            if str(second) in opened(process)
         )
         os.kill(worker, signal.SIGKILL)
         before = answers(second)
         assert driver.wait(LIMIT) == 0
     assert f"{len(before)} answered already" in (essays / "log").read_text()
     holds_what_one_process_answers(essays)
+
+
+class Blocks:
+    """What the recipe asks of Ray Data, in this process: blocks of four lines, one by one."""
+
+    def __init__(self, rows: list[str]) -> None:
+        self.rows = rows
+
+    def map_batches(self, actor: Callable[[], Any], **_: Any) -> "Blocks":
+        """The rows that an actor makes of each block."""
+        one, blocks = actor(), [self.rows[k : k + 4] for k in range(0, len(self.rows), 4)]
+        return Blocks([row for block in blocks for row in one({"text": block})["text"]])
+
+    def iter_rows(self) -> Iterator[dict[str, str]]:
+        """Every row."""
+        return ({"text": row} for row in self.rows)
+
+
+def requests_of(folder: Path) -> None:
+    """Write thirty requests to a batch file."""
+    batch = ["--judge", "openai:smollm2@http://127.0.0.1:9/v1", "--batch", "requests.jsonl"]
+    what = ["ask", "essays.csv", "more persuasive", "--orders", "both", "--calls", "30"]
+    assert main([*what, *batch, "--store", "batch.sqlite", "--quiet"]) == 4
+
+
+def imported(folder: Path) -> dict[str, np.ndarray]:
+    """The results, each request once, as the store has them."""
+    said = [json.loads(line)["custom_id"] for line in (folder / "results.jsonl").open()]
+    assert len(said) == len(set(said)) == 30
+    assert main(["store", "import", "results.jsonl", "--store", "batch.sqlite"]) == 0
+    return answers(folder / "batch.sqlite")
+
+
+def by_itself(folder: Path) -> dict[str, np.ndarray]:
+    """The same, by the recipe's code without Ray."""
+    ray = ModuleType("ray")
+    ray.data = SimpleNamespace(  # type: ignore[attr-defined]
+        read_text=lambda path, **_: Blocks(Path(path).read_text("utf-8").splitlines())
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "ray", ray)
+        exec(recipe("import json\n\nimport judging\nimport ray"), {})
+    return imported(folder)
+
+
+@pytest.mark.needs("smollm2")
+def test_an_actor_answers_a_batch_file(essays):
+    """As the judge itself answers the turns of the requests."""
+    requests_of(essays)
+    found = by_itself(essays)
+    judge, prompt = judging.open("smollm2"), Prompt("a turn", "{first}")
+    lines = [json.loads(line) for line in (essays / "requests.jsonl").open()]
+    turns = [Text("", one["body"]["messages"][-1]["content"]) for one in lines]
+    for k, answer in judge.answer([Question(prompt, turn) for turn in turns]):
+        mine = found[bytes.fromhex(lines[k]["custom_id"])]
+        assert np.abs(mine - np.exp(answer.log_p)).max() < 1e-4  # of other batches
+
+
+@pytest.mark.needs("ray", "smollm2")
+def test_ray_data_answers_again_what_a_lost_actor_had(essays):
+    """An actor killed as soon as there are results: every request has one answer in the end."""
+    requests_of(essays)
+    (essays / "answer.py").write_text(recipe("import json\n\nimport judging\nimport ray"))
+    with (essays / "log").open("w") as log:
+        driver = subprocess.Popen([sys.executable, "answer.py"], stdout=log, stderr=log)
+        results = essays / "results.jsonl"
+        there = lambda: results.is_file() and results.stat().st_size > 0  # noqa: E731
+        wait(lambda: there() or driver.poll() is not None)
+        actors = [
+            int(path.parent.name)
+            for path in Path("/proc").glob("[0-9]*/cmdline")
+            if b"MapBatches(Answers)" in command_of(path)
+        ]
+        os.kill(min(actors), signal.SIGKILL)
+        assert driver.wait(LIMIT) == 0
+    by_ray = imported(essays)
+    results.unlink()
+    (essays / "batch.sqlite").unlink()
+    requests_of(essays)
+    ours = by_itself(essays)
+    assert by_ray.keys() == ours.keys()
+    assert max(np.abs(by_ray[k] - ours[k]).max() for k in ours) < 1e-4
+
+
+def command_of(path: Path) -> bytes:
+    """How a process is called; nothing once it has ended."""
+    with suppress(OSError):
+        return path.read_bytes()
+    return b""

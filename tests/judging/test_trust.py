@@ -59,6 +59,17 @@ def test_rows_that_share_texts_by_hand():
     assert shared(rows, np.array([1.0, 2.0, -1.0])) == few * (each @ each) - pairs @ pairs
 
 
+def test_rows_that_cancel_where_they_meet_are_no_more_sure_than_rows_alone():
+    """Four texts in a ring, people for and against in turn: b = 0, its variance 1 / x^2, m = 4."""
+    first, second = np.arange(4), (np.arange(4) + 1) % 4
+    for x in (1.0, 2.0):
+        human, same = np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4)
+        rows = Rows(first, second, x * same, expit(x) * same, human, np.zeros(4, dtype=int))
+        found = sharpness(rows, 0.95)
+        assert found.b == pytest.approx(0.0, abs=1e-12)
+        assert found.high == -found.low == pytest.approx(3.182446 / x, rel=1e-6)  # Student's, 3
+
+
 @pytest.mark.parametrize(("rho", "labels"), [(0.0, 12), (0.3, 30), (0.7, 12), (0.7, 30), (0.9, 60)])
 def test_intervals_of_scores_cover(rho, labels):
     """People's scores normal together with the judge's, agreement 1/2 + asin(rho) / pi."""

@@ -40,15 +40,17 @@ def test_the_table_is_what_the_generator_makes(made, tmp_path):
     assert (tmp_path / "again.csv").read_bytes() == (EXAMPLES / "ladder.csv").read_bytes()
 
 
-def test_the_careful_writer_has_no_error_and_the_careless_one_all_five():
-    every = pd.read_csv(EXAMPLES / "ladder.csv", keep_default_na=False)
-    said = pd.read_csv(EXAMPLES / "answers.csv").pivot(
-        index="prompt", columns="system", values="answer"
-    )
-    assert said.shape == (12, 2)
-    for name, errors in (("careful", 0), ("careless", 5)):
-        count = every.set_index("text").loc[said[name], "planted"].str.split().str.len()
-        assert (count == errors).all()
+def test_what_the_judge_said_of_two_writers_is_what_is_stored():
+    """All 24 answers to the clean text and that with five errors, of every topic, both orders."""
+    said = pd.read_csv(EXAMPLES / "judged.csv")
+    stored = pd.read_csv(ROOT / "data" / "measured" / "qwen" / "ladder-poe.csv.gz")
+    stored = stored[stored["attribute"] == "explanation"].set_index(["context", "first", "second"])
+    topics = pd.read_csv(EXAMPLES / "ladder.csv")["context"].unique().tolist()
+    rungs = said[["first", "second"]].replace({"careful": 0, "careless": 5}).to_numpy()
+    at = [(topics.index(topic), *pair) for topic, pair in zip(said["prompt"], rungs, strict=True)]
+    assert set(at) == {(t, *pair) for t in range(12) for pair in ((0, 5), (5, 0))}
+    log_p = stored.loc[at, ["log_p_1", "log_p_2"]].to_numpy()
+    assert np.exp(log_p[:, 0] - np.logaddexp(*log_p.T)) == pytest.approx(said["p"], abs=6e-5)
 
 
 def test_each_rung_adds_one_error_and_every_kind_comes_twice_at_each_rung():
