@@ -214,7 +214,8 @@ def test_a_page_depends_on_the_code_that_its_cells_import(scratch: Path) -> None
         ("poe/settings.toml", {"averages", "fits", "ranks", "handed on", *anything}),
     ):
         before = {page: execute.code_state(pages[page], scratch) for page in pages}
-        write(name, "CHANGED = 1\n" if name.endswith("y") else "a = 2\n")(scratch)
+        old = (scratch / name).read_text() if (scratch / name).exists() else ""
+        write(name, f"{old}\na = 2\n")(scratch)
         after = {page: execute.code_state(pages[page], scratch) for page in pages}
         assert {page for page in pages if before[page] != after[page]} == asked, name
         part = name.partition("/")[0] + "/"
