@@ -23,21 +23,12 @@ import pandas as pd
 import scipy
 
 import poe
-from reproduction import answers, results
+from reproduction import answers, imports, results
 from reproduction.results import read as read
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[1]
-# No number depends on the practitioner's tool: tests/test_house.py keeps it behind its wall.
-CODE = ("poe", "judging", "reproduction", "studies")
-# What tells of results, or names what is in other files, and makes none.
-APART = (
-    *("poe/__init__.py", "judging/__init__.py", "judging/__main__.py", "judging/practice/"),
-    *("reproduction/power.py", "reproduction/ask_model.py", "reproduction/to_ask.py"),
-    *("reproduction/claims.py", "reproduction/cli.py", "reproduction/verdicts.py"),
-    *("studies/predictions.py", "studies/predict_more.py"),
-)
 DATA = ("labels", "published", "datasets.toml", "targets.toml", "twins.toml")
 
 Result = TypeVar("Result")
@@ -47,18 +38,16 @@ Result = TypeVar("Result")
 
 @cache
 def digest(root: Path = ROOT) -> str:
-    """Checksum of all that numbers can depend on: code (`CODE`), and the data that it reads.
+    """Checksum of what numbers can depend on: data, and all code that what makes a target imports.
 
-    Comments, docstrings and layout of the code do not count, nor what is in `APART`.
+    Comments, docstrings and layout of the code do not count, nor front doors, which say where names
+    lie.
     """
     checksum = hashlib.sha256()
-    code = [path for name in CODE for path in (root / name, *(root / name).rglob("*.py"))]
-    code = [path for path in code if path.is_file()]
+    makers = "".join(f"import {name.rpartition('.')[0]}\n" for name in imports.of_targets(root))
+    code = [path for path in imports.needed(root, makers).values() if not imports.door(path)]
     for path in sorted([*code, *inputs(root)]):
-        name = path.relative_to(root).as_posix()
-        if name.startswith(APART):
-            continue
-        checksum.update(name.encode())
+        checksum.update(path.relative_to(root).as_posix().encode())
         checksum.update(
             _code(path.read_text("utf-8")) if path.suffix == ".py" else path.read_bytes()
         )

@@ -32,9 +32,11 @@ def scores_after(p: Floats, rule: str, rng: np.random.Generator, *, most: int) -
     asked[rows[:, None], order[:, :-1], order[:, 1:]] = True
     asked |= np.swapaxes(asked, -1, -2)
     by_calls: dict[int, Floats] = {}
+    scores = np.zeros((sets, n))
     while True:
         stack = Stack.of(n, pairs, p[rows[:, None], pairs[..., 0], pairs[..., 1]])
-        scores = newton.solve(stack, BradleyTerry(), tol=1e-8).scores
+        # From the scores before, which one pair more hardly moves.
+        scores = newton.solve(stack, BradleyTerry(), tol=1e-8, start=scores).scores
         by_calls[2 * pairs.shape[1]] = scores
         if 2 * pairs.shape[1] >= most:
             return by_calls

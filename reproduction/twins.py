@@ -12,7 +12,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -173,9 +173,18 @@ def quality_scores(gold: Floats) -> Floats:
     within contexts and divided by its pooled within-context standard deviation: pooled, so that
     an article whose summaries are all good stays a hard one to judge.
     """
-    gold = np.asarray(gold, dtype=float)
-    normal = norm.ppf(rankdata(gold.ravel()) / (gold.size + 1.0)).reshape(gold.shape)
-    return _standardised((1.0 - INTERVAL) * _standardised(normal) + INTERVAL * _standardised(gold))
+    gold = np.ascontiguousarray(gold, dtype=float)
+    return _quality(gold.tobytes(), gold.shape)
+
+
+@lru_cache(maxsize=64)  # a draw asks for few scores, and thousands of draws for the same
+def _quality(gold: bytes, shape: tuple[int, ...]) -> Floats:
+    scores = np.frombuffer(gold).reshape(shape)
+    normal = norm.ppf(rankdata(scores.ravel()) / (scores.size + 1.0)).reshape(shape)
+    mixed = (1.0 - INTERVAL) * _standardised(normal) + INTERVAL * _standardised(scores)
+    quality = _standardised(mixed)
+    quality.setflags(write=False)
+    return quality
 
 
 def _standardised(values: Floats) -> Floats:

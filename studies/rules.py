@@ -99,10 +99,12 @@ def _rows(one: Judged, settings: Settings) -> list[dict[str, object]]:
     for (rule, versus), curve in curves.items():
         random, at = curves["random", versus], steps.index(k)
         gain = curve[at] - random[at]
-        resampled = [
-            calls_to(steps, np.nanmean(curve[:, take], axis=1), float(np.nanmean(random[at][take])))
-            for take in again
-        ]
+        told = ~np.isnan(curve).all(axis=0)  # contexts in which people's scores differ
+        resampled = []
+        for take in again:
+            some = take[told[take]]
+            mean = curve[:, some].mean(axis=1)
+            resampled.append(calls_to(steps, mean, float(random[at][some].mean())))
         calls = calls_to(steps, np.nanmean(curve, axis=1), float(np.nanmean(random[at])))
         rows.append(
             {

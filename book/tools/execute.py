@@ -28,6 +28,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from book.tools.pages import BuildError, Page, code_cells, hash_files, plain
 from judging.datasets import files
 from judging.errors import DatasetError
+from reproduction import imports
 
 # Vector figures, the same bytes on every run; and no word from each kernel
 # about its unencrypted sockets, which never leave this machine.
@@ -95,20 +96,42 @@ def installed() -> list[str]:
     return sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
 
 
-def shared_state(root: Path) -> dict[str, str]:
-    """Hash everything but its own text that a page's numbers could depend on.
+def code_state(page: Page, root: Path) -> dict[str, str]:
+    """Hash, by package, the modules that a page's cells import, and those that these import.
 
-    Nobody tracks which page uses which file: any change re-executes every
+    What lies beside a module and is no Python counts with it. A page that starts a program, or
+    whose cells are more than Python, may depend on all modules.
+    """
+    code = "\n".join(cell.source for cell in code_cells(page.notebook()))
+    try:
+        known = imports.needed(root, code)
+    except SyntaxError:
+        known = imports.modules(root)
+    if "subprocess" in code:
+        known = imports.modules(root)
+    files = set(known.values())
+    for folder in {path.parent for path in files}:
+        files |= {path for path in folder.iterdir() if path.suffix not in (".py", ".pyi", ".pyc")}
+    state = {}
+    for package in imports.PACKAGES:
+        digest = hashlib.sha256()
+        for path in sorted(path for path in files if path.is_relative_to(root / package)):
+            if path.is_file():
+                digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+        state[f"{package}/"] = digest.hexdigest()
+    return state
+
+
+def shared_state(root: Path) -> dict[str, str]:
+    """Hash what any page's numbers could depend on, beside its own text and code.
+
+    Nobody tracks which page reads which file of data: any change re-executes every
     page. That costs minutes; a stale number costs the reader's trust.
     """
     poe_variables = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("POE_"))
     constraints = root / "constraints.txt"
-    folders = (
-        *("poe/", "judging/", "reproduction/", "studies/", "book/telling/"),
-        *("data/", "benchmarks/results/"),
-    )
     return {
-        **{folder: hash_files(root / folder) for folder in folders},
+        **{folder: hash_files(root / folder) for folder in ("data/", "benchmarks/results/")},
         "constraints.txt": text_hash(constraints.read_text() if constraints.exists() else ""),
         "the installed packages": text_hash("\n".join(installed())),
         "book/tools/": text_hash("".join(path.read_text() for path in EXECUTED_BY)),
@@ -224,7 +247,8 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     """Return the executed page, from the cache if every part of its key is unchanged."""
     result = build / "executed" / f"{page.name}.ipynb"
     record = result.with_suffix(".json")
-    parts = {"its text": text_hash(page.text), **shared}
+    code = code_state(page, root)
+    parts = {"its text": text_hash(page.text), **code, **shared}
     known = json.loads(record.read_text()) if record.exists() and result.exists() else {}
     changed = [part for part in parts if known.get("parts", {}).get(part) != parts[part]]
     if known and not changed:
@@ -242,7 +266,7 @@ def execute_page(page: Page, *, root: Path, build: Path, shared: Mapping[str, st
     }
     nbformat.write(notebook, result)
     # Code edited while the page ran may or may not be in the result: do not keep it.
-    if shared_state(root) == dict(shared):
+    if (code_state(page, root), shared_state(root)) == (code, dict(shared)):
         record.write_text(json.dumps({"parts": parts, **facts}, indent=1))
     reason = f"{', '.join(changed)} changed" if known else "first time"
     return Execution(page, result, ran=True, reason=reason, **facts)

@@ -154,12 +154,6 @@ def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.Monkey
     original = files.info("summeval").main.names[0]
     data = scratch / "../shared" / original
     for edit, part in (
-        (write("poe/__init__.py"), "poe/"),
-        (write("poe/solvers/new.py"), "poe/"),
-        (write("judging/practice/ranking/rank.py"), "judging/"),
-        (write("reproduction/new.py"), "reproduction/"),
-        (write("studies/new.py"), "studies/"),
-        (lambda root: (root / "poe/settings.toml").rename(root / "poe/renamed.toml"), "poe/"),
         (write("data/results/table1.csv"), "data/"),
         (write("constraints.txt"), "constraints.txt"),
         (write(f"../cache/{original}"), "the data sets"),
@@ -178,6 +172,54 @@ def test_each_input_is_part_of_the_key(scratch: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("POE_DATA_DIR", str(scratch / "../nowhere"))
     with pytest.raises(BuildError, match="POE_DATA_DIR"):
         execute.shared_state(scratch)
+
+
+def test_a_page_depends_on_the_code_that_its_cells_import(scratch: Path) -> None:
+    """And on no other: a help text of the command executes none but a page that runs it."""
+    for name, text in (
+        ("poe/__init__.py", '_NAMES = {"fitting": ["fit"], "scores": ["win_ratio"]}'),
+        ("poe/fitting.py", "def fit():\n    from poe.newton import solve"),
+        ("poe/newton.py", "def solve(): ..."),
+        ("poe/scores.py", "import poe.newton"),
+        ("judging/__init__.py", '_NAMES = {"practice.rank": ["rank"], "store": ["Store"]}'),
+        ("judging/practice/rank.py", "from poe import fit"),
+        ("judging/practice/cli/rank.py", 'HELP = "what it does"'),
+        ("judging/practice/cli/__init__.py", "from judging.practice.cli import rank"),
+        ("judging/store.py", ""),
+    ):
+        write(name, text)(scratch)
+    cells = {
+        "averages": "import poe\n```\n\n```{code-cell} python\npoe.win_ratio()",  # two cells
+        "fits": "from poe import fit",
+        "ranks": "import judging as j\nimport judging\njudging.rank()".partition("\n")[2],
+        "stores": "from judging import Store",
+        "commands": "from judging.practice.cli import main",
+        "handed on": "import judging\nprint(vars(judging))",
+        "programs": "import subprocess",
+        "shell": "!judging --help",
+        "prose": "1 + 1",
+    }
+    for name, cell in cells.items():
+        text = f"# {name}\n\n```{{code-cell}} python\n{cell}\n```\n"
+        write(f"notebooks/{name}.md", HEADER + text)(scratch)
+    pages = {page.name: page for page in find_pages(scratch) if page.name in cells}
+    anything = {"programs", "shell"}
+    for name, asked in (
+        ("poe/newton.py", {"averages", "fits", "ranks", "handed on", *anything}),
+        ("poe/scores.py", {"averages", *anything}),
+        ("judging/practice/rank.py", {"ranks", "handed on", *anything}),
+        ("judging/practice/cli/rank.py", {"commands", "handed on", *anything}),
+        ("judging/store.py", {"stores", "handed on", *anything}),
+        ("poe/new.py", anything),
+        ("poe/settings.toml", {"averages", "fits", "ranks", "handed on", *anything}),
+    ):
+        before = {page: execute.code_state(pages[page], scratch) for page in pages}
+        old = (scratch / name).read_text() if (scratch / name).exists() else ""
+        write(name, f"{old}\na = 2\n")(scratch)
+        after = {page: execute.code_state(pages[page], scratch) for page in pages}
+        assert {page for page in pages if before[page] != after[page]} == asked, name
+        part = name.partition("/")[0] + "/"
+        assert all(before[page][part] != after[page][part] for page in asked)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from judging import machine
 from judging.machine import data_dir
 from judging.practice.cli import main
-from reproduction import cli, results, run, small, targets, verdicts
+from reproduction import cli, imports, results, run, small, targets, verdicts
 from reproduction.settings import Settings
 from reproduction.targets import TARGETS
 
@@ -22,9 +22,18 @@ def few(monkeypatch):
 class TestDigest:
     @pytest.fixture
     def tree(self, tmp_path):
-        for name in ("poe/scores.py", "reproduction/large.py", "data/published/a.csv"):
-            (tmp_path / name).parent.mkdir(parents=True)
-            (tmp_path / name).write_text('"""About."""\n\nONE = "a # b"\n')
+        for name, text in (
+            ("data/published/a.csv", "a"),
+            ("data/targets.toml", '[one]\nrun = "large.table"\n[two]\nrun = "studies.own.table"'),
+            ("reproduction/large.py", "def table():\n    from poe import fit"),
+            ("studies/own.py", "import judging\njudging.Store"),
+            ("poe/__init__.py", '_NAMES = {"fitting": ["fit"]}'),
+            ("poe/fitting.py", '"""About."""\n\nONE = "a # b"\n'),
+            ("judging/__init__.py", '_NAMES = {"store": ["Store"], "practice.rank": ["rank"]}'),
+            ("judging/store.py", ""),
+        ):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
         return tmp_path
 
     def digest(self, tree):
@@ -32,29 +41,38 @@ class TestDigest:
         return run.digest(tree)
 
     def test_a_change_of_code_or_data_ages_the_results(self, tree):
-        code = ["poe/scores.py", "poe/new.py", "judging/panel/new.py", "judging/judges/recorded.py"]
+        code = ["poe/fitting.py", "judging/store.py", "reproduction/large.py", "studies/own.py"]
         data = ["published/a.csv", "labels/b.csv"]
         for name in [*code, *(f"data/{each}" for each in (*data, "twins.toml"))]:
             before = self.digest(tree)
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            (tree / name).write_text('"""About."""\n\nONE = "a # c"\n')
+            text = (tree / name).read_text() if name in code else ""
+            (tree / name).write_text(f"{text}\nTWO = 2\n")
             assert self.digest(tree) != before, name
 
-    def test_words_layout_and_results_do_not(self, tree):
+    def test_words_layout_and_results_do_not_nor_what_makes_none(self, tree):
         before = self.digest(tree)
         said = '"""Said otherwise."""\n# A remark.\n\nONE  =  "a # b"  # why\n'
-        (tree / "poe/scores.py").write_text(said)
-        (tree / "data/results").mkdir()
-        (tree / "data/results/table1.csv").write_text("1")
-        for name in (
-            "judging/practice/cli/rank.py",
-            "judging/practice/rank.py",
-            "reproduction/power.py",
-        ):
+        (tree / "poe/fitting.py").write_text(said)
+        (tree / "poe/__init__.py").write_text('_NAMES = {"fitting": ["fit", "other"]}')
+        for name in ("data/results/table1.csv", "judging/practice/rank.py", "studies/told.py"):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_text("ONE = 1")
-        assert all((run.ROOT / name).exists() for name in run.APART)
         assert self.digest(tree) == before
+
+    def test_of_the_house_it_has_what_makes_numbers_and_not_what_tells_of_them(self):
+        makers = "".join(
+            f"import {name.rpartition('.')[0]}\n" for name in imports.of_targets(run.ROOT)
+        )
+        need = set(imports.needed(run.ROOT, makers))
+        assert {
+            "poe.newton",
+            "judging.judges.recorded",
+            "reproduction.twins",
+            "studies.tokens",
+        } <= need
+        assert not need & {"reproduction.power", "reproduction.verdicts", "reproduction.claims"}
+        assert not any(name.startswith("judging.practice") for name in need)
 
 
 class TestResult:
