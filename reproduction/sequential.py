@@ -32,7 +32,7 @@ def scores_after(p: Floats, rule: str, rng: np.random.Generator, *, most: int) -
     asked[rows[:, None], order[:, :-1], order[:, 1:]] = True
     asked |= np.swapaxes(asked, -1, -2)
     by_calls: dict[int, Floats] = {}
-    scores = np.zeros((sets, n))
+    scores: Floats = np.zeros((sets, n))
     while True:
         stack = Stack.of(n, pairs, p[rows[:, None], pairs[..., 0], pairs[..., 1]])
         # From the scores before, which one pair more hardly moves.

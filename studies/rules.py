@@ -99,7 +99,8 @@ def _rows(one: Judged, settings: Settings) -> list[dict[str, object]]:
     for (rule, versus), curve in curves.items():
         random, at = curves["random", versus], steps.index(k)
         gain = curve[at] - random[at]
-        told = ~np.isnan(curve).all(axis=0)  # contexts in which people's scores differ
+        # Contexts in which people's scores differ.
+        told = np.asarray(np.isfinite(curve).any(axis=0), dtype=bool)
         resampled = []
         for take in again:
             some = take[told[take]]

@@ -7,6 +7,7 @@ import poe
 from poe.choose.designs import regular
 from poe.experts import Gaussian
 from poe.resistance import component_of, effective_resistance
+from studies import tokens
 from studies.tokens import Tokens, few_first, spread
 
 SUMMARIES = Tokens(shared=450, first=75, second=97)
@@ -90,3 +91,10 @@ def test_a_plan_is_priced_with_and_without_shared_beginnings():
     k = apart.comparisons
     assert apart.cost == pytest.approx(k * (622 * 0.5 + 2) / 1e6)
     assert shared.cost == pytest.approx(((450 + 16 * 75 + k * 97) * 0.5 + k * 2) / 1e6)
+
+
+def test_a_bias_is_told_where_the_spread_with_it_is_finite():
+    designs = [few_first(8, 7 * 1 if k % 2 else 12, 1 if k % 2 else 3, seed=k) for k in range(8)]
+    for pairs in designs:
+        assert tokens.bias_told(8, pairs[None])[0] == np.isfinite(tokens.spread(8, pairs))
+    assert not tokens.bias_told(8, designs[1][None])[0], "a star leaves it open"
