@@ -30,7 +30,8 @@ ENDS = """() => {
   const [headline, cell, limit] = (function* (one) {
     for (; one; one = one.nextElementSibling) yield one;
   })(document.querySelector(".headline"));
-  const parts = [".live, img", "figcaption"].map((name) => cell.querySelector(name));
+  const picture = cell.querySelector(".live") ?? cell.querySelector("img");
+  const parts = [picture, cell.querySelector("figcaption")];
   return [headline, ...parts, limit].map((one) => one.getBoundingClientRect().bottom);
 }"""
 LEADING = [  # the pages of *Does it hold?*
