@@ -54,6 +54,8 @@ REST: dict[str, tuple[str, ...]] = {
     # Every chapter up to its checks, and all that they must refuse; every docstring as a page.
     "tests/book/test_checks.py": (),
     "tests/book/test_api_reference.py": (),
+    # Two dozen long pages of the built book, each loaded until nothing moves.
+    "tests/browser/test_anchors.py": (),
     # A book through Sphinx, twice; mypy over two packages without a cache.
     "tests/book/test_build_render.py": (),
     "tests/test_front_doors.py": ("test_a_strict_type_checker_takes_what_a_user_writes",),
