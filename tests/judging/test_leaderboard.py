@@ -623,6 +623,13 @@ def test_a_pilot_is_of_answers_that_differ():
         assert asked.decide(500) == missing
 
 
+def test_two_comparisons_a_system_are_the_fewest():
+    given = read_answers(answers([1.0, 0.0, -1.0], 10))
+    assert given.calls(6) == given.calls("2x") == 6
+    with pytest.raises(ValueError, match="5 comparisons say little about 3 systems; 6 are"):
+        given.calls(5)
+
+
 def test_what_is_drawn_does_not_hang_on_the_order_of_rows(tmp_path, capsys):
     """Close systems, whose chances are drawn: a table in four orders, and a store asked twice."""
     c, prompt, _ = votes(5, [0.2, 0.1, 0.0, -0.1, -0.2], prompts=20)

@@ -11,6 +11,7 @@ import judging
 from judging.fitting import settled
 from judging.practice.board import gate
 from judging.practice.cli import main
+from judging.practice.reading.forms import read
 from poe.comparisons import Comparisons
 from tests.judging.test_cases import minorise
 
@@ -100,3 +101,13 @@ def test_of_peoples_votes_nobody_says_that_a_judge_hardly_reads(table, few, tmp_
     if few:
         said = judging.leaderboard(table.assign(in_order=0))
         assert said.fit.ranking() == list("pqrs"), "the way out that is named"
+
+
+@pytest.mark.parametrize(("decisions", "known"), [(5, True), (6, False)])
+def test_six_decisions_for_one_side_are_no_accident_and_five_may_be(decisions, known):
+    """Of a coin, 2 / 2^6 = 3% and 2 / 2^5 = 6%; beside them a tie, which is no decision."""
+    first = [*"xyzxyz"[:decisions], "x"]
+    second = [*"yzxyzx"[:decisions], "z"]
+    winner = [*first[:-1], "tie"]
+    table = pd.DataFrame({"model_a": first, "model_b": second, "winner": winner})
+    assert read(table).in_order == known
