@@ -17,7 +17,7 @@ from bs4 import BeautifulSoup
 
 from tests.browser.checks import VIEWPORTS, read_document
 
-pytestmark = [pytest.mark.browser, pytest.mark.needs("book")]
+pytestmark = [pytest.mark.browser, pytest.mark.needs("book"), pytest.mark.long]
 
 # What moves a page, and where a place that feels it stands.
 KINDS = {
