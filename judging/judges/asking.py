@@ -118,10 +118,6 @@ class TextJudge:
         pairs = [(place[i], place[j]) for i, j in known.get(context, ()) if {i, j} <= place.keys()]
         return np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2)
 
-    def only_stored(self, pairs: Indices) -> Indices:
-        """Those of (K, 2) comparisons that the store has answers to by now."""
-        return np.delete(pairs, self.store.missing(self.judge, self.questions(pairs)), axis=0)
-
     def fetch(self, pairs: Indices) -> None:
         """Have comparisons answered for the store, from which `answer` then takes them."""
         self.store.ask(
