@@ -38,7 +38,7 @@ TELLS = {
     "04-large": r"They follow the wins minus",
     "04-weak": r"The weak ones",
     "05-ring": r"0\.25|a quarter of the excess",
-    "05-product": r"is sharper than each|narrower than each expert|sd / np\.sqrt\(3\)",
+    "05-product": r"The product is narrower|narrower than each expert|sd / np\.sqrt\(3\)",
     "06-score": r"4 s_A = 0\.8",
     "06-least": r"\bR = 1\$|it is the largest|Ben and Dan 1\b",
     "06-full": r"Nothing is left, because|\bin disguise|are average probabilities|rank alike",
