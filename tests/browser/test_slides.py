@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zxingcpp
 from PIL import Image
 
 from book.tools.course import in_guide, minutes, write_lecture
@@ -102,7 +103,6 @@ def test_a_phone_reads_the_code_of_every_live_figure(
     html: Path, browser: Any, tmp_path: Path
 ) -> None:
     """Another program's reader finds in the picture of the slide the address that is linked."""
-    zxingcpp = pytest.importorskip("zxingcpp")
     executed, site = html.parent / "executed", "https://someone.example/book"
     book = replace(read_book(html, executed=executed, root=ROOT), site=site)
     known = partial(with_notes, book=book)
