@@ -44,6 +44,7 @@ EXECUTED_BY = [  # the rest of book/ only renders
     *(Path(__file__), Path(__file__).with_name("pages.py")),
     Path(__file__).parents[1] / "exercises.py",
 ]
+COUNTED_ELSEWHERE = {".py", ".pyi", ".pyc", ".md"}  # modules by their imports, pages by themselves
 SIDE_BY_SIDE = 4  # pages at most, each in some hundred MB
 SECONDS = 10.0  # of a page that was never executed here: what most take
 
@@ -99,8 +100,8 @@ def installed() -> list[str]:
 def code_state(page: Page, root: Path) -> dict[str, str]:
     """Hash, by package, the modules that a page's cells import, and those that these import.
 
-    What lies beside a module and is no Python counts with it. A page that starts a program, or
-    whose cells are more than Python, may depend on all modules.
+    What lies beside a module and is neither Python nor a page counts with it. A page that starts a
+    program, or whose cells are more than Python, may depend on all modules.
     """
     code = "\n".join(cell.source for cell in code_cells(page.notebook()))
     try:
@@ -111,7 +112,7 @@ def code_state(page: Page, root: Path) -> dict[str, str]:
         known = imports.modules(root)
     files = set(known.values())
     for folder in {path.parent for path in files}:
-        files |= {path for path in folder.iterdir() if path.suffix not in (".py", ".pyi", ".pyc")}
+        files |= {path for path in folder.iterdir() if path.suffix not in COUNTED_ELSEWHERE}
     state = {}
     for package in imports.PACKAGES:
         digest = hashlib.sha256()

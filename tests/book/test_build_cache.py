@@ -186,6 +186,7 @@ def test_a_page_depends_on_the_code_that_its_cells_import(scratch: Path) -> None
         ("judging/practice/cli/rank.py", 'HELP = "what it does"'),
         ("judging/practice/cli/__init__.py", "from judging.practice.cli import rank"),
         ("judging/store.py", ""),
+        ("book/exercises.py", "def asks(): ..."),
     ):
         write(name, text)(scratch)
     cells = {
@@ -197,6 +198,7 @@ def test_a_page_depends_on_the_code_that_its_cells_import(scratch: Path) -> None
         "handed on": "import judging\nprint(vars(judging))",
         "programs": "import subprocess",
         "shell": "!judging --help",
+        "exercises": "from book.exercises import asks",
         "prose": "1 + 1",
     }
     for name, cell in cells.items():
@@ -211,6 +213,8 @@ def test_a_page_depends_on_the_code_that_its_cells_import(scratch: Path) -> None
         ("judging/practice/cli/rank.py", {"commands", "handed on", *anything}),
         ("judging/store.py", {"stores", "handed on", *anything}),
         ("poe/new.py", anything),
+        ("book/exercises.py", {"exercises", *anything}),
+        ("book/another-page.md", set()),
         ("poe/settings.toml", {"averages", "fits", "ranks", "handed on", *anything}),
     ):
         before = {page: execute.code_state(pages[page], scratch) for page in pages}
