@@ -289,6 +289,9 @@ def first_places() -> pd.DataFrame:
     return rows[["label", "template", "kind", "value", "low", "high"]]
 
 
+NAMES_APART = 25.0  # per cent, between which two names stand side by side
+
+
 def prompts(rows: pd.DataFrame) -> Figure:
     """Draw a dot for each prompt, at the share of answers that prefer the first place.
 
@@ -298,16 +301,15 @@ def prompts(rows: pd.DataFrame) -> Figure:
     forest(ax, rows, line=50.0)
     for y, (_, part) in enumerate(rows.groupby("label", sort=False)):
         ends = part.loc[[part["value"].idxmin(), part["value"].idxmax()], ["value", "template"]]
-        for (x, name), side, shift in zip(
-            ends.to_numpy(), ("right", "center"), (4, 0), strict=True
-        ):
+        apart = np.ptp(ends["value"]) > NAMES_APART
+        for (x, name), shift in zip(ends.to_numpy(), (0 if apart else -22, 0), strict=True):
             put: dict[str, Any] = {
                 "textcoords": "offset points",
                 "fontsize": LETTERS,
                 "color": GREY,
             }
-            ax.annotate(name, (x, y), (shift, 7), ha=side, **put)
-    ax.set(xlim=(12, 104), xlabel="answers that prefer the first place, %")
+            ax.annotate(name, (x, y), (shift, 7), ha="center", **put)
+    ax.set(xlim=(0, 104), xlabel="answers that prefer the first place, %")
     plots.evidence(ax, "measured")
     return figure
 
