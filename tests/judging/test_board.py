@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+import judging
 import poe
 from judging import Fitting
 from judging.practice.board import errors, gate, leaderboard
@@ -96,7 +97,7 @@ class TestLengthDoesNotPay:
     def test_the_shrunken_effect_is_smaller_than_the_estimate(self):
         table = world(1, prompts=25)
         board = leaderboard(table, length=True)
-        c = board.comparisons
+        c = judging.read(table)  # in the order of its rows, which a board leaves
         x = relative(table[["length_1", "length_2"]].to_numpy())
         free = clustered(poe.fit(c, bias="fit"), pd.factorize(table["prompt"])[0], x).covariate
         assert 0.0 < board.equal.covariate.size < free.size
