@@ -162,7 +162,7 @@ def stacked(panels: Mapping[str, pd.DataFrame], lines: tuple[float, ...]) -> Fig
     lines : where nothing happens, or what was promised, on each.
     """
     heights = [rows["label"].nunique() for rows in panels.values()]
-    size = (WIDTH, 0.24 * sum(heights) + 1.4)
+    size = (WIDTH, 0.23 * sum(heights) + 1.4)
     figure, axes = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights)
     for ax, (title, rows), line in zip(axes, panels.items(), lines, strict=True):
         forest(ax, rows, line=line)
