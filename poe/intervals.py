@@ -109,14 +109,17 @@ class Intervals:
         return self.scores + self._drawn(self.covariance(), draws, seed)
 
     def _drawn(self, covariance: Floats, draws: int, seed: int) -> Floats:
+        rng = np.random.default_rng(seed)
+        noise = self._normal(covariance, draws, rng)
+        if np.isfinite(self.freedom):
+            noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
+        return noise
+
+    def _normal(self, covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:
         value, vector = np.linalg.eigh(covariance)
         # The symmetric root is unique, so a seed draws the same everywhere.
         root = vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T
-        rng = np.random.default_rng(seed)
-        noise = rng.standard_normal((draws, len(self.items)))
-        if np.isfinite(self.freedom):
-            noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
-        return np.asarray(noise @ root)
+        return np.asarray(rng.standard_normal((draws, len(self.items))) @ root)
 
     def rank_interval(
         self, level: float = 0.95, *, simultaneous: bool = False, draws: int = 2000, seed: int = 0

@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from poe.arrays import Floats, Indices
 from poe.intervals import COVARIANCE_ITEMS as COVARIANCE_ITEMS
 from poe.intervals import Covariance, Intervals, position_of
 from poe.intervals import require_level as require_level
+from poe.luck import Luck, luck, spread
 from poe.ranks import places_of, shared_ranks
 from poe.scatter import Prior as Prior
 from poe.scatter import Scatter as Scatter
-from poe.scatter import curvature, james_stein, spread
+from poe.scatter import curvature
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,28 +84,28 @@ class Fit(Intervals):
     # Who is better ---------------------------------------------------------------------
 
     @cached_property
-    def james_stein(self) -> float:
-        """How much of the scores' spread is no error, r in [0, 1] (`poe.scatter.james_stein`).
+    def luck(self) -> Luck:
+        """How much of the scores' spread is no error: the share r and how well it is known.
 
-        The probabilities below count every lead, in standard errors, sqrt(r) times: who leads,
-        leads partly by luck. Intervals, of ranks too, do not: they are the frequentist's. With
-        `prior="fit"` 1, since that has shrunk the scores already.
+        The probabilities below are averaged over it: who leads, leads partly by luck. Intervals, of
+        ranks too, are not: they are the frequentist's. With `prior="fit"` r is 1, since that has
+        shrunk the scores already.
         """
         if self.prior is not None and not self._noiseless:
-            return 1.0
+            return Luck.none(self.freedom)
         if self._is_large:  # a sample of differences tells their mean variance
             pairs = np.random.default_rng(0).integers(len(self.items), size=(SAMPLED, 2))
             some = [self.items[i] for i in pairs.ravel()]
             errors = [self.difference_se(*pair) for pair in zip(some[::2], some[1::2], strict=True)]
             variance = 0.5 * float(np.mean(np.square(errors)))
             q = float(self.scores @ self.scores) / variance if variance else np.inf
-            return james_stein(q, len(self.items))
+            return luck(q, len(self.items), self.freedom)
         if not self.expert.convex:
             self.standard_errors()  # which says what errors lack
-        return james_stein(*spread(self.scores, self._noise))
+        return luck(*spread(self.scores, self._noise), self.freedom)
 
     def prob_better(self, one: Hashable, other: Hashable) -> float:
-        """Probability that `one` scores above `other` (book eq. 7.6, the gap times sqrt(r))."""
+        """Probability that `one` scores above `other`, averaged over `luck` (book eq. 7.6)."""
         i, j = (position_of(name, self.items) for name in (one, other))
         if self._is_large:
             return float(
@@ -120,14 +120,17 @@ class Fit(Intervals):
         return self._leads(self.scores[i] - self.scores[j], error)
 
     def _leads(self, gap: Any, error: Any) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p = stdtr(self.freedom, np.sqrt(self.james_stein) * gap / error)
+        told = np.asarray(error) > 0.0
+        p = self.luck.better(np.divide(gap, error, out=np.zeros(np.shape(told)), where=told))
         # Without an error: the same item, or answers that agree to the last digit.
-        return np.where(np.asarray(error) > 0.0, p, 0.5 + 0.5 * np.sign(gap))
+        return np.where(told, p, 0.5 + 0.5 * np.sign(gap))
 
     def _truths(self, draws: int, seed: int) -> Floats:
         """(draws, N) what scores may be, luck allowed for; up to a factor, which no rank shows."""
-        return np.sqrt(self.james_stein) * self.scores + self._drawn(self._noise, draws, seed)
+        rng = np.random.default_rng(seed)
+        noise = self._normal(self._noise, draws, rng)
+        share, scale = self.luck.draw(draws, rng)
+        return np.sqrt(share)[:, None] * self.scores + scale[:, None] * noise
 
     @cached_property
     def _noise(self) -> Floats:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammainc
 
 from poe.arrays import Floats, Indices, Mask
 from poe.comparisons import Comparisons
@@ -23,7 +22,6 @@ from poe.stack import Problem, Stack, by_item, laplacian, pseudo_inverse
 
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 MIN_SCATTER = 1e-3  # the smallest size: a judge that is exactly Bradley-Terry still rounds
-LOOSE = 10.0  # of the median variance of a score
 MISS = 0.1  # all answers together miss by this at least: of a coin flip's error, or in logits
 
 
@@ -228,44 +226,6 @@ def sandwich(answers: Answers, bread: Floats, scatter: Scatter) -> Floats:
     filling = (1.0 - scatter.shared) * answers.singly(t * t) + scatter.shared * answers.jointly(t)
     joint = scatter.size**2 * bread @ filling @ bread
     return np.asarray(0.5 * (joint + joint.T))
-
-
-def james_stein(q: float, n: int) -> float:
-    """Share r of the spread of n scores that is not their error, in [0, 1] (book chapter 14).
-
-    q : sum (s - mean s)^2 over the mean squared error of a score, see `spread`. The scale
-    separation reliability of comparative judgement, as James and Stein estimate it:
-
-        r = 1 - (n - 3) / q.
-
-    It is then known, before anybody looks at who leads, that the true scores lie round r s with
-    covariance r C. Where r is 0 every order is as likely as not, which is too cautious. Two or
-    three scores tell too little of their spread for that (n - 3 is 0 or less): there 1 - r is the
-    mean of u = error / (error + tau^2) given q, where u is uniform before.
-    """
-    if n > 3:
-        return max(1.0 - (n - 3) / q, 0.0) if q else 0.0
-    a, half = max(q / 2.0, 1e-9), (n + 1) / 2.0
-    return 1.0 - half / a * float(gammainc(half + 1.0, a) / gammainc(half, a))
-
-
-def spread(scores: Floats, covariance: Floats) -> tuple[float, int]:
-    """Spread q of scores (N,) over their mean squared error, and of how many it is.
-
-    covariance : (N, N). Left out are scores that hardly anything holds, as of a text that won all
-    but for certain: errors of `LOOSE` times the usual variance would be taken for everybody's.
-    """
-    held = np.arange(len(scores))
-    while True:
-        some = covariance[np.ix_(held, held)]
-        mean = some.mean(axis=0)
-        variance = np.diag(some) - 2.0 * mean + mean.mean()  # about the mean of these
-        loose = variance > LOOSE * np.median(variance)
-        if len(held) - loose.sum() < 2 or not loose.any():
-            break
-        held = held[~loose]
-    error, centred = float(variance.sum()) / (len(held) - 1), scores[held] - scores[held].mean()
-    return (float(centred @ centred) / error if error > 0.0 else np.inf), len(held)
 
 
 def curvature(c: Comparisons, stiffness: Floats, tilt: Floats) -> Floats:

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, log_expit, stdtr, stdtrit
+from scipy.special import expit, log_expit, stdtrit
 from scipy.stats import pearsonr
 
 import judging
@@ -293,13 +293,10 @@ def test_neighbours_are_those_of_the_fit(found):
     places = [found.fit.items.index(name) for name in order]
     assert [upper for upper, *_ in near] == order[:-1]
     assert [lower for _, lower, *_ in near] == order[1:]
-    c = found.fit.covariance()
-    for (_, _, p, verdict), i, j in zip(near, places[:-1], places[1:], strict=True):
+    for (upper, lower, p, verdict), i, j in zip(near, places[:-1], places[1:], strict=True):
         gap = found.fit.scores[i] - found.fit.scores[j]
-        error = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
-        assert p == pytest.approx(
-            stdtr(found.fit.freedom, np.sqrt(found.fit.james_stein) * gap / error)
-        )
+        z = gap / found.fit.difference_se(upper, lower)
+        assert p == pytest.approx(found.fit.luck.better(z))
         assert (verdict == "settled") == (p >= 0.95)
 
 

@@ -38,7 +38,7 @@ def test_the_leader_is_best_as_often_as_it_says(spread, noise, alike):
     ).T
     luck = 2.0 * np.sqrt((ours * (1.0 - ours)).sum()) / len(ours)
     assert abs(ours.mean() - right.mean()) < luck
-    assert (abs(plain - ours).mean() < 0.02) == alike
+    assert (abs(plain - ours).mean() < 0.03) == alike
     if not alike:
         assert plain.mean() - right.mean() > 0.05
 
@@ -48,7 +48,7 @@ def test_of_a_judge_that_tells_nothing_every_text_is_as_likely():
     pairs = poe.select(12, 60, seed=0)
     c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
     fit = poe.fit(c)
-    while fit.james_stein > 0:  # a draw that looks like nothing at all
+    while fit.luck.mean > 0.2:  # a draw that looks like nothing at all
         c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
         fit = poe.fit(c)
     assert fit.prob_top(3) == pytest.approx(np.full(12, 0.25), abs=0.15)

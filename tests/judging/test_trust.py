@@ -520,17 +520,19 @@ def test_people_stand_beside_a_leaderboard(folder, capsys):
 def test_the_chance_that_all_that_is_left_settles_it_by_hand():
     """Two items: a gap g of error e, T times as many answers; settled beyond z e / sqrt(T).
 
-    The truth lies around r g with variance r e^2 (James and Stein's r); what is asked anew adds
-    e^2 / (T - 1) to it, and weighs 1 - 1/T.
+    The truth lies around r g with variance r e^2, of each r that the scores allow; what is asked
+    anew adds e^2 / (T - 1) to it, and weighs 1 - 1/T.
     """
     fit = fitted(np.array([0.1, 0.0]), 50, seed=1)
     gap, error = abs(np.diff(fit.scores)[0]), fit.difference_se("t0", "t1")
     for left in (50, 150, 2000):
         times, z = 1.0 + left / 50, norm.ppf(0.95)
         edge, new = z * error / np.sqrt(times), 1.0 - 1.0 / times
-        mean = gap * (1.0 / times + new * fit.james_stein)
-        spread = error * new * np.sqrt(fit.james_stein + 1.0 / (times - 1.0))
-        by_hand = norm.sf((edge - mean) / spread) + norm.cdf((-edge - mean) / spread)
+        r, scale = fit.luck.share, fit.luck.scale
+        mean = gap * (1.0 / times + new * r)
+        spread = error * scale * new * np.sqrt(r + 1.0 / (times - 1.0))
+        each = norm.sf((edge - mean) / spread) + norm.cdf((-edge - mean) / spread)
+        by_hand = fit.luck.weight @ each
         assert _chance(fit, 0.95, left) == pytest.approx(by_hand, abs=0.04)
 
 

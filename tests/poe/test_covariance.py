@@ -194,8 +194,9 @@ def test_quantiles_are_students():
     np.testing.assert_allclose(high - fit.scores, law.ppf(0.95) * se)
     np.testing.assert_allclose(fit.scores - low, law.ppf(0.95) * se)
     gap = fit.scores[0] - fit.scores[1]
-    z = np.sqrt(fit.james_stein) * gap / fit.difference_se(0, 1)
-    assert fit.prob_better(0, 1) == pytest.approx(law.cdf(z))
+    z = gap / fit.difference_se(0, 1)
+    assert fit.prob_better(0, 1) == pytest.approx(fit.luck.better(z))
+    assert fit.luck.freedom == fit.freedom + len(fit.items) - 1
     drawn = fit.sample(40_000, seed=1)
     apart = (drawn[:, 0] - drawn[:, 1] - gap) / fit.difference_se(0, 1)
     for share in (0.025, 0.25, 0.9, 0.99):

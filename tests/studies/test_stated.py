@@ -17,7 +17,7 @@ CLOSE = NAMES.index(("decisions, close", "96 in one order"))
 
 
 def test_rows_are_counts_of_the_pairs_that_were_drawn():
-    rows = pd.DataFrame(stated._rows(CLOSE, 4, 0))
+    rows = pd.DataFrame(stated._rows("one", "any", [stated._drawn(CLOSE, 4, 0)]))
     assert rows["says"].unique().tolist() == [stated.OURS, stated.ONE, stated.THREE]
     rows = rows[rows["says"] == stated.OURS].set_index("class")
     judge, design = stated.GRID[CLOSE]
@@ -36,6 +36,18 @@ def test_rows_are_counts_of_the_pairs_that_were_drawn():
     assert classes["pairs"].sum() == len(said)
     inside = (said >= 60.0) & (said < 65.0)
     assert rows.loc["60-65", "value"] == right[inside].mean()
+
+
+def test_spreads_are_mixed_pair_by_pair(monkeypatch):
+    monkeypatch.setattr(stated, "GRID", [one for one in stated.GRID if one[1] == NAMES[0][1]])
+    table = stated.table(Settings(draws=2))
+    whole = table[(table["says"] == OURS) & (table["class"] == "all")].set_index("judge")
+    for kind in stated.KINDS:
+        parts = whole.loc[[f"{kind}, {spread}" for spread in stated.SPREADS]]
+        mixed = whole.loc[f"{kind}, {stated.ANY}"]
+        assert mixed["pairs"] == parts["pairs"].sum()
+        for column in ("stated", "value", "flat"):
+            assert mixed[column] == pytest.approx((parts["pairs"] @ parts[column]) / mixed["pairs"])
 
 
 def test_a_judge_that_never_errs_is_right_and_a_blind_one_is_not():

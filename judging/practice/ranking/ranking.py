@@ -206,7 +206,7 @@ class Ranking:
         Columns rank, name, score, error (standard error), low, high (central interval of the score
         of `level`), rank_low, rank_high, p_top, comparisons, same_text_as, gold where people gave
         scores, and partial (True) where the ranking is. p_top, the probability to be among the
-        `top` best, allows for luck of those on top (`poe.Fit.james_stein`). With length control
+        `top` best, allows for luck of those on top (`poe.Fit.luck`). With length control
         lc_rank and lc_score, by `at_equal_length`. The first columns are those of
         `poe.Fit.to_frame` and of a leaderboard.
         """

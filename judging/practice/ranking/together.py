@@ -15,7 +15,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr
 from scipy.stats import norm
 
 from judging import metrics
@@ -25,8 +24,8 @@ from judging.practice import findings as f
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.ranking import Ranking, names_of_judges
 from poe.errors import ComparisonError, NotConvergedError
+from poe.luck import luck, spread
 from poe.ranks import shared_ranks
-from poe.scatter import james_stein, spread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,8 +111,7 @@ class Together:
         equal = tuple(on_top(self.fit))
         case = "best" if len(equal) == 1 else "shared"
         n = len(self.fit.items)
-        luck = james_stein(*spread(self.fit.scores, spread_of[:n, :n]))  # who leads had some
-        sure = float(ndtr(np.sqrt(luck) * gap / error))
+        sure = float(luck(*spread(self.fit.scores, spread_of[:n, :n])).better(gap / error))
         found.append(f.ByAll(case, equal, best, second, sure))
         if weak := _weak(self.fit):
             found.append(f.Weak(tuple(weak)))

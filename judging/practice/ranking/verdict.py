@@ -12,8 +12,9 @@ a budget, or all that can be asked would settle who is best. With T times as man
     scores to come ~ N(m, V),  m = s (1/T + (1 - 1/T) r),  V = (1 - 1/T)^2 (r C + C / (T - 1)),
 
 and their covariance is C / T: scores s of covariance C, which say of the true ones that these lie
-round r s with covariance r C (`poe.Fit.james_stein`). Answers spread as they were; a rule that
-asks about the top does better. Only where all is improbable is asking on no advice.
+round r s with covariance r C, averaged over what r and the size of C may be (`poe.luck`). Answers
+spread as they were; a rule that asks about the top does better. Only where all is improbable is
+asking on no advice.
 """
 
 from __future__ import annotations
@@ -211,13 +212,17 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     top = np.argsort(-fit.scores, kind="stable")[: RIVALS + 1]
     asked = max(int(fit.real.sum()), 1)
     times = 1.0 + min(more / asked, MAX_EXTRA_FACTOR)
-    new, r = 1.0 - 1.0 / times, fit.james_stein
     covariance = fit.covariance()[np.ix_(top, top)]
     value, vector = np.linalg.eigh(covariance)
-    noise = np.random.default_rng(0).standard_normal((DRAWS, len(top)))
+    rng = np.random.default_rng(0)
     # The symmetric root is unique: no sign of a vector moves what the same draws say.
-    root = vector * np.sqrt(np.clip(value, 0.0, None) * (r + 1.0 / (times - 1.0))) @ vector.T
-    scores = fit.scores[top] * (1.0 / times + new * r) + new * noise @ root
+    noise = rng.standard_normal((DRAWS, len(top))) @ (
+        vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T
+    )
+    new = 1.0 - 1.0 / times
+    r, scale = (each[:, None] for each in fit.luck.draw(DRAWS, rng))
+    scores = fit.scores[top] * (1.0 / times + new * r)
+    scores = scores + new * scale * np.sqrt(r + 1.0 / (times - 1.0)) * noise
     own = np.diag(covariance)
     error = np.sqrt(np.maximum(own[:, None] + own - 2.0 * covariance, 0.0) / times)
     ahead = scores.max(axis=1, keepdims=True) - scores
