@@ -415,20 +415,6 @@ def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
         read_answers(table.assign(kind=[*"ab", *["a"] * (len(table) - 2)]), by="kind")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.drop(columns="Output"), "--column answer="),
-        (lambda t: t.assign(System="one"), "only 's|only 'one'|before"),
-        (lambda t: pd.concat([t, t[:1]]), "row 81: s0 answered this prompt before"),
-        (lambda t: t.assign(Output=""), "row 1: the answer is empty"),
-    ],
-)
-def test_answers_that_cannot_be_are_refused_by_row(change, message):
-    with pytest.raises(judging.errors.DatasetError, match=message):
-        read_answers(change(answers([0.0, 1.0])))
-
-
 def test_a_prior_comes_in_only_where_scores_would_be_infinite():
     c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[1, 1, 1])
     fit, notes = settled(c)

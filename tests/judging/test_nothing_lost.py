@@ -77,11 +77,6 @@ def test_no_prompt_in_common_is_refused_with_what_comes_near():
     assert "'One' and 'one'; 'Two' and 'TWO'" in str(raised.value)
 
 
-def test_a_prompt_answered_twice_by_one_system_is_refused_after_trimming():
-    with pytest.raises(InvalidDataError, match="answered this prompt before"):
-        read_answers(answers(base=["one", "one "], new=["one"]))
-
-
 # Texts ------------------------------------------------------------------------------------------
 
 

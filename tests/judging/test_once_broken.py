@@ -1,11 +1,7 @@
 """What a review found broken, in the words of a user who would meet it again."""
 
 import ast
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,12 +9,9 @@ import pytest
 import judging
 from judging.practice.cli import main
 from poe.experts import NAMES
-from reproduction import cli as reproduction_cli
-from tests.poe.test_experts_added import ONE_FILE, ONE_LINE
 
 ROOT = Path(judging.__file__).parents[1]
 VOTES = "first,second,p\na,b,0.9\nb,c,0.8\nc,a,0.4\na,c,0.7\n"
-INTERVAL = re.compile(r"[+-]\d\.\d\d +[+-]\d\.\d\d to [+-]\d\.\d\d")
 
 
 @pytest.fixture
@@ -38,14 +31,6 @@ def test_every_expert_of_the_package_is_one_of_the_command(name, folder, capsys)
     assert main(["fit", "--help"]) == 0
     assert name in capsys.readouterr().out
     assert main(["fit", "votes.csv", "--set", "expert=nobody"]) == 2
-
-
-def test_workers_are_called_what_they_are(capsys):
-    """The help said threads; it forks."""
-    source = ast.parse(Path(reproduction_cli.__file__).read_text(encoding="utf-8"))
-    helps = [n.value for n in ast.walk(source) if isinstance(n, ast.Constant)]
-    told = [text for text in helps if isinstance(text, str) and "at the same time" in text]
-    assert told == ["Processes that compute at the same time."]
 
 
 def test_no_program_flow_reads_a_sentence():
@@ -76,24 +61,3 @@ def test_no_program_flow_reads_a_sentence():
 
 
 READERS = ("startswith", "endswith", "removeprefix", "split")
-
-
-def test_an_expert_in_one_file_and_one_line_is_one_of_the_command(folder):
-    """Adding one took a third place: the command's own list."""
-    for package in ("poe", "judging"):
-        left_out = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, folder / package, ignore=left_out)
-    (folder / "poe/experts/log_cosh.py").write_text(ONE_FILE)
-    door = folder / "poe/experts/__init__.py"
-    after = "from poe.experts.laplacian import Laplacian as Laplacian\n"
-    door.write_text(door.read_text().replace(after, after + ONE_LINE))
-    command = [sys.executable, "-m", "judging", "fit"]
-    surroundings = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
-    for arguments, said in (
-        (["votes.csv", "--set", "expert=log-cosh"], "  a  "),
-        (["--help"], "log-cosh"),
-    ):
-        done = subprocess.run(
-            [*command, *arguments], cwd=folder, env=surroundings, capture_output=True, text=True
-        )
-        assert said in done.stdout, done.stderr

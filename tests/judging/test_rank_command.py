@@ -95,24 +95,6 @@ def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
     assert len(asked) == len(set(asked)) == 240
 
 
-@pytest.mark.parametrize("expert", ["gaussian", "laplacian"])
-def test_experts(folder, expert):
-    arguments = (
-        "--set",
-        f"expert={expert}",
-        "--orders",
-        "both",
-        "--out",
-        "s.csv",
-        "--report",
-        "r.html",
-    )
-    assert rank(EXAMPLE, *arguments) == 0
-    scores = pd.read_csv("s.csv")
-    assert scores["name"].iloc[0].endswith("leaflet")
-    assert scores["name"].iloc[-1].endswith("journal")
-
-
 # Money -----------------------------------------------------------------------------------
 
 

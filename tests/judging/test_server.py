@@ -498,6 +498,8 @@ def test_which_key_is_sent_where(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k1")
     monkeypatch.setenv("VLLM_KEY", "k2")
     assert [find_key(url, None) for url in (far, near, safe)] == [None, "k1", "k1"]
+    spelt = ("HTTPS://api.example.org", "HTTP://api.example.org")
+    assert [find_key(url, None) for url in spelt] == ["k1", None]
     assert find_key(far, "VLLM_KEY") == "k2"
     with pytest.raises(ServerError, match="key_env names is not set") as caught:
         find_key(safe, KEY)  # the key in the place of its name
