@@ -1,9 +1,7 @@
 """What is not used is said: prompts of one system, texts that are the same, rows without a word."""
 
-import json
 import unicodedata
 
-import pandas as pd
 import pytest
 
 import judging
@@ -40,41 +38,6 @@ def test_prompts_are_the_same_that_differ_in_the_space_around_them():
     assert found.prompts == ("one", "two", composed)
     assert (found.texts != "").all()
     assert found.notes == ()
-
-
-def test_what_one_system_alone_answered_is_said():
-    prompts = [f"Explain topic {k}." for k in range(8)]
-    new = [*prompts[:5], prompts[5].lower(), f"{prompts[6]} ", "Something new."]
-    found = read_answers(answers(base=prompts, new=new))
-    assert found.prompts == (*prompts, prompts[5].lower(), "Something new.")
-    first, second = found.notes
-    assert first == (
-        "4 prompts of 10 have answers of one system only, so they are left out (base: "
-        "'Explain topic 5.'; new: 'explain topic 5.')"
-    )
-    assert second == (
-        "prompts that differ in capitals or blanks alone count as different: 'Explain topic 5.' "
-        "and 'explain topic 5.'"
-    )
-
-
-def test_the_terminal_says_it_and_so_do_the_report_and_json(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = answers(base=["a", "b", "c", "d"], new=["a ", "b", "c", "e"], third=["a", "b", "c"])
-    pd.DataFrame(rows).to_csv("answers.csv", index=False)
-    command = ["leaderboard", "answers.csv", "--judge", "demo", "--quiet"]
-    assert main([*command, "--report", "r.html"]) == 0
-    said = "2 prompts of 5 have answers of one system only"
-    assert said in capsys.readouterr().out
-    assert said in (tmp_path / "r.html").read_text("utf-8")
-    assert main([*command, "--json"]) == 0
-    assert any(said in note for note in json.loads(capsys.readouterr().out)["notes"])
-
-
-def test_no_prompt_in_common_is_refused_with_what_comes_near():
-    with pytest.raises(InvalidDataError, match="no prompt has answers of two systems") as raised:
-        read_answers(answers(base=["One", "Two"], new=["one", "TWO", "three"]))
-    assert "'One' and 'one'; 'Two' and 'TWO'" in str(raised.value)
 
 
 # Texts ------------------------------------------------------------------------------------------

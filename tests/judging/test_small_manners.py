@@ -73,13 +73,6 @@ def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked():
     assert all("probability of the top 2" in one.history for one in both)
 
 
-def test_a_model_that_a_server_does_not_have_is_a_judge_that_is_not_available(folder, capsys):
-    with serving(lambda k, body: "404") as served:
-        command = ["rank", "t.csv", "--attribute", "nicer", "--judge", f"openai:m@{served.url}"]
-        assert main([*command, "--quiet"]) == 2
-    assert "or not this model (404)" in capsys.readouterr().err
-
-
 def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "fastparquet", None)
@@ -157,16 +150,6 @@ def test_tokens_are_kept_for_the_questions_that_were_begun():
 
 def must_end_first():
     raise RuntimeError("calls under way must end first")
-
-
-def test_tokens_that_a_server_does_not_tell_are_said_to_be_a_bound():
-    spending = Spending(tokens=100)
-    assert spending.reserve(90)
-    spending.settle(90, None)
-    with pytest.raises(SpendingLimitError) as caught:
-        spending.reserve(90)
-    said = "(1 call and at most 90 tokens were used, as the server does not say how many, and the"
-    assert said in str(caught.value)
 
 
 class Thread:

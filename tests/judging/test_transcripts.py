@@ -8,6 +8,7 @@ A file has several cases, each in a folder of its own:
     --- votes.csv             a file, as it is up to the next mark
     $ judging fit votes.csv   a command; below it all that it prints
     [1]                       its exit status
+    <<< page.html             the words of a page that it wrote, a part of it on each line
     ??? votes.csv             the files that there are at the end
 
 In what is printed, `...` stands for anything: on a line of its own for lines, else for letters.
@@ -16,6 +17,8 @@ Files before the first case are in the folder of each.
 
 import re
 import shlex
+import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -23,7 +26,7 @@ import pytest
 from judging.practice.cli import main
 
 FOLDER = Path(__file__).parent / "transcripts"
-PARTS = re.compile(r"^(?=# |--- |\$ |\?\?\? )", re.MULTILINE)
+PARTS = re.compile(r"^(?=# |--- |\$ |<<< |\?\?\? )", re.MULTILINE)
 BOX = re.compile(r"Usage: .*\nTry .*\n╭.*\n((?:│.*\n)+)╰.*\n?")
 
 
@@ -41,10 +44,33 @@ def plain(streams):
     return re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE).strip("\n")
 
 
+class Words(HTMLParser):
+    """The words of a page, without its style and scripts: a line a part, or a row of a table."""
+
+    INSIDE = frozenset({"a", "abbr", "b", "code", "em", "i", "span", "strong", "td", "th", "text"})
+
+    def __init__(self, page):
+        super().__init__()
+        self.said, self.unread = "", 0
+        self.feed(page)
+        lines = (" ".join(line.split()) for line in self.said.split("\n"))
+        self.said = "\n".join(filter(None, lines))
+
+    def handle_starttag(self, tag, attrs):
+        self.unread += tag in ("style", "script", "title")
+        self.said += " " if tag in self.INSIDE else "\n"
+
+    def handle_endtag(self, tag):
+        self.unread -= tag in ("style", "script", "title")
+        self.said += " " if tag in ("td", "th", "text") else "" if tag in self.INSIDE else "\n"
+
+    def handle_data(self, data):
+        self.said += "" if self.unread else data.replace("\n", " ")
+
+
 def pattern(printed):
     """What a printed text must match: `...` for lines or letters."""
-    lines = re.escape(printed).replace(re.escape("\n...\n"), r"\n(?:.*\n)*")
-    lines = re.sub(r"^" + re.escape("...\n"), r"(?:.*\n)*", lines)
+    lines = re.escape(f"\n{printed}").replace(re.escape("\n...\n"), r"\n(?:.*\n)*")
     return lines.replace(re.escape("..."), ".*")
 
 
@@ -62,10 +88,15 @@ def replayed(folder, capsys, monkeypatch):
             if mark == "---":
                 (folder / what).write_text(below.rstrip("\n") + "\n", "utf-8")
             elif mark == "$":
-                status = main(shlex.split(what)[1:])
+                monkeypatch.setattr(sys, "argv", shlex.split(what))
+                status = main()
                 streams = capsys.readouterr()
                 found = f"{plain(streams.out + streams.err)}\n[{status}]\n".lstrip("\n")
-                same = re.fullmatch(pattern(below.rstrip("\n") + "\n"), found)
+                same = re.fullmatch(pattern(below.rstrip("\n") + "\n"), f"\n{found}")
+                part = part if same else f"{head}\n{found}\n"
+            elif mark == "<<<":
+                found = Words((folder / what).read_text("utf-8")).said + "\n"
+                same = re.fullmatch(pattern(below.rstrip("\n") + "\n"), f"\n{found}")
                 part = part if same else f"{head}\n{found}\n"
             elif mark == "???":
                 part = f"??? {' '.join(sorted(path.name for path in folder.iterdir()))}\n\n"
