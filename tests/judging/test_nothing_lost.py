@@ -4,14 +4,10 @@ import unicodedata
 
 import pytest
 
-import judging
 from judging.errors import InvalidDataError
-from judging.judges import Text
 from judging.practice.board import read_answers
 from judging.practice.cli import main
-from judging.practice.ranking.findings import notes
 from judging.practice.reading.texts import read_texts
-from judging.practice.sentences import say_all
 from judging.practice.trust import read_people
 from judging.quoting import quoted
 
@@ -102,32 +98,3 @@ def test_what_is_quoted_ends_after_a_word(longest):
         assert said.endswith("...")
         assert text.startswith(whole)
         assert text[len(whole)] == " " or " " not in text[: longest - 3]
-
-
-def test_a_reason_is_said_whole():
-    """Our own sentence about a server, with its brackets closed, in the ranking's notes."""
-    why = (
-        "127.0.0.1:8313/v1 gives no log-probabilities for fake; sample answers instead, with its "
-        "option draws=20 (20 short answers a question, or 20 calls where the server gives one at a "
-        "time)"
-    )
-
-    class Refusing(judging.Reader):
-        def __init__(self):
-            self.specification = {"kind": "own", "model": "refusing"}
-
-        def answer(self, questions):
-            for k, question in enumerate(questions):
-                bad = question.ids[0] == "n0" and question.ids[-1] == "n1"
-                yield (
-                    k,
-                    (
-                        judging.judges.Answer.refusal(question.prompt, why)
-                        if bad
-                        else judging.judges.Answer((-0.5, -1.0))
-                    ),
-                )
-
-    texts = [Text(f"n{k}", f"text number {k}") for k in range(4)]
-    ranking = judging.rank(texts, Refusing(), attribute="better", budget="all")
-    assert why in " ".join(say_all(notes([ranking])))

@@ -16,7 +16,6 @@ from judging.errors import JudgeError
 from judging.judges.server import ServerJudge
 from judging.judges.spending import Spending, SpendingLimitError
 from judging.practice.cli import main
-from judging.question import Answer
 from judging.store import Store
 from tests.asking import HashJudge, questions
 from tests.judge_server import serving
@@ -184,20 +183,6 @@ def test_ask_for_a_program(folder, capsys):
     assert found["first_rate"] == pytest.approx((table["p"] > 0.5).mean())
     assert main([*asked, "--store", "other.sqlite"]) == 0
     assert json.loads(capsys.readouterr().out)["prompt"] == "own/nicer"
-
-
-def test_nothing_but_refusals_is_told_as_such(folder, capsys, monkeypatch):
-    from judging.judges.demo import DemoJudge
-
-    def refuses(self, asked):
-        yield from ((k, Answer.refusal(q.prompt, "not this")) for k, q in enumerate(asked))
-
-    monkeypatch.setattr(DemoJudge, "answer", refuses)
-    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--budget", "8"]
-    assert main([*asked, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["refused"] == 8
-    assert main(asked) == 1
-    assert "the judge answered none of the questions" in capsys.readouterr().err
 
 
 def test_what_reads_workbooks_and_parquet_is_in_an_extra_that_the_readme_names():
