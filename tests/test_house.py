@@ -171,37 +171,6 @@ def test_all_of_poe_is_read_before_lunch() -> None:
     assert len(files) <= WHOLE[1], f"{len(files)} files"
 
 
-WALK = """
-import csv, sys
-from collections import Counter
-from poe import Comparisons, fit
-rows = list(csv.DictReader(open(sys.argv[1])))
-table = {name: [row[name] for row in rows] for name in rows[0]}
-fit(Comparisons(first=[*"abc"], second=[*"bca"], p=[0.9, 0.6, 0.3]))  # imports are no steps
-entered = set()
-sys.setprofile(lambda frame, event, arg: event == "call" and entered.add(frame.f_code))
-fit(Comparisons.from_table(table))
-sys.setprofile(None)
-lines = Counter()
-for code in entered:
-    if "/poe/" in code.co_filename and not code.co_name.startswith("<"):
-        last = max(line for *_, line in code.co_lines() if line)
-        lines[code.co_filename] += last - code.co_firstlineno + 1
-print(len(lines), sum(lines.values()))
-"""
-
-
-def test_from_a_table_to_a_fit_is_a_short_walk(tmp_path: Path) -> None:
-    """Counted are the functions that are entered, with their docstrings."""
-    rows = [f"t{k},t{(k + step) % 24},0.{k % 7 + 2}" for k in range(24) for step in (1, 5, 7, 11)]
-    (tmp_path / "votes.csv").write_text("\n".join(["first,second,p", *rows]))
-    command = [sys.executable, "-c", WALK, str(tmp_path / "votes.csv")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
-    files, lines = map(int, done.stdout.split())
-    assert 4 < files <= 8
-    assert 300 < lines <= 700
-
-
 # Tables out: who asks for one has pandas.
 PANDAS = {"comparisons.py", "fitting.py", "result.py"}
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 import subprocess
 import tomllib
-from fnmatch import fnmatch
-from itertools import chain
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 import poe
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = ("judge", "llama", "parquet", "excel", "chapters")  # extras of those who use it
 
 # Written in pieces, so that this file does not find itself.
 FORBIDDEN = re.compile(
@@ -92,60 +87,6 @@ def test_constraints_pin_every_requirement_of_the_extras() -> None:
         if wanted.name != project["name"]:
             version = str(pinned[wanted.name.lower()].specifier).removeprefix("==")
             assert wanted.specifier.contains(version), line
-
-
-def test_what_people_install_is_not_pinned() -> None:
-    """The exact versions are those of constraints.txt; only the book's own tools are pinned."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    public = [*project["dependencies"], *chain(*(extras[n] for n in PUBLIC))]
-    assert [line for line in public if "==" in line] == []
-
-
-@pytest.mark.needs("torch")
-def test_torch_is_as_old_as_transformers_takes() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    (ours,) = (Requirement(line) for line in extras["judge"] if line.startswith("torch"))
-    theirs = map(Requirement, importlib.metadata.requires("transformers") or [])
-    assert {one.specifier for one in theirs if one.name == "torch"} == {ours.specifier}
-
-
-def test_no_update_is_proposed_that_cannot_build() -> None:
-    """What jupyter-book and its theme hold back: the next major version of it is none of theirs."""
-    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text("utf-8"))["updates"]
-    (ours,) = (one for one in updates if one["package-ecosystem"] == "pip")
-    ignored = [one["dependency-name"] for one in ours["ignore"]]
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    pins = {one.name: one for one in map(Requirement, (x for x in lines if x and x[0] != "#"))}
-    held = {"jupyter-book", "sphinx-book-theme", "torch"}
-    for holder in ("jupyter-book", "sphinx-book-theme", "myst-parser", "sphinx"):
-        for wanted in map(Requirement, importlib.metadata.requires(holder) or []):
-            if wanted.name not in pins or (wanted.marker and not wanted.marker.evaluate()):
-                continue
-            (pin,) = pins[wanted.name].specifier
-            if not wanted.specifier.contains(f"{Version(pin.version).major + 1}.0"):
-                held.add(wanted.name)
-    assert {"sphinx", "docutils", "pydata-sphinx-theme"} < held
-    missing = [name for name in held if not any(fnmatch(name, each) for each in ignored)]
-    assert missing == []
-
-
-def test_the_licence_of_the_prose_names_all_code() -> None:
-    git = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    files = [Path(line) for line in git.stdout.splitlines() if line.endswith(".py")]
-    places = {path.parts[0] for path in files} - {"book", "data"}
-    places |= {"/".join(path.parts[:2]) for path in files if path.parts[0] == "book"}
-    (row,) = (
-        line
-        for line in (ROOT / "LICENSE-prose.md").read_text("utf-8").splitlines()
-        if line.startswith("| code,")
-    )
-    named = set(re.findall(r"`([\w/.]+?)/?`", row))
-    assert {"judging", "studies", "benchmarks", "book/tools", "book/_ext"} <= places
-    assert places <= named
-    assert all((ROOT / place).exists() for place in named)
 
 
 def test_the_workflows_run_what_exists() -> None:

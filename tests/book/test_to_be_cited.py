@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
 import poe
-from book.telling import findings, history, pages, pictures
+from book.telling import findings, history, pictures
 from book.telling.errata import KINDS, errata
 from judging.practice.cli import parse
 
@@ -120,15 +120,6 @@ def test_a_headline_number_that_changed_is_in_the_log(monkeypatch: pytest.Monkey
     monkeypatch.setattr(history.run, "read", lambda name: moved)
     with pytest.raises(ValueError, match="add the change, with its commit"):
         history.changed()
-
-
-def test_the_first_run_is_that_of_a_new_machine() -> None:
-    rows = history.reproduced()
-    assert rows.iloc[0]["who"] == "Continuous integration, a new Debian machine"
-    assert rows.map(bool).all(axis=None)
-    assert (ROOT / ".ci/run").is_file()
-    assert "Reproduced by" in (ROOT / "book/reproduced-by.md").read_text("utf-8")
-    assert pages.frame(rows)
 
 
 # For whoever runs it again, and for the authors ----------------------------------------------

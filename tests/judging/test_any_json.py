@@ -158,31 +158,6 @@ def test_a_line_that_is_no_object_is_counted(line, tmp_path):
     assert (tally.added, stored, tally.failed.total()) == (sound, sound, 1)
 
 
-@pytest.mark.parametrize("draws", [0, 2])
-def test_a_reply_of_a_server_may_hold_anything(draws):
-    """Read as `Caller` reads it: an answer, or what is tried again or ends in a sentence."""
-    judge = ServerJudge("tiny", NOWHERE, draws=draws)
-    sound = LINES[draws][0]["response"]["body"]
-
-    @FUZZED
-    @given(
-        changed(sound), changed(FAILED["response"]["body"]), st.sampled_from([200, 400, 404, 500])
-    )
-    def holds(reply, complaint, status):
-        judge._caller.served, judge._caller.heard = None, False
-        kind = {"Content-Type": "application/json"}
-        try:
-            judge._caller._understood(kind, reply, judge._read)
-        except (http.PassingError, JudgeError) as error:
-            said = str(error)
-            assert said.isprintable()
-        error = judge._caller._refusal(status, httpx.Headers(kind), complaint)
-        assert isinstance(error, (http.PassingError, JudgeError))
-        assert str(error).isprintable()
-
-    holds()
-
-
 @pytest.mark.parametrize("heard", [False, True])
 def test_a_reply_that_is_too_large_is_tried_again(heard, monkeypatch):
     """And ends as any other that cannot be used: one question's, where others were answered."""

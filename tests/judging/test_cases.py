@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 from judging.errors import InvalidDataError
-from judging.practice.cli import main
 from judging.practice.trust import read_people
 
 CASES = Path(__file__).parent / "cases"
@@ -44,24 +43,13 @@ def case(request, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command: its status, and what it says."""
-
-    def run(*command):
-        status = main([*map(str, command)])
-        said = capsys.readouterr()
-        return status, said.out + said.err
-
-    return run
-
-
-@pytest.fixture
-def found(capsys):
+def found(run):
     """Run a command with --json: what a program gets."""
 
     def found(*command):
-        assert main([*map(str, command), "--json"]) in (0, 3)
-        return json.loads(capsys.readouterr().out)
+        status, said, _ = run(*command, "--json")
+        assert status in (0, 3)
+        return json.loads(said)
 
     return found
 
@@ -112,7 +100,7 @@ def test_a_dead_heat_is_told_as_equal(case, run, found, tmp_path):
         ["leaderboard", "votes.csv", *files],
         ["fit", "votes.csv", *files],
     ):
-        _, text = run(*command)
+        _, text, _ = run(*command)
         assert not re.search(r"probably|the best of|stays first|would be first|leads", text), text
         assert "X and Y are equal" in text
         assert [row for row, _ in ROW.findall(text)] == ["1", "1"]
@@ -122,7 +110,7 @@ def test_a_dead_heat_is_told_as_equal(case, run, found, tmp_path):
         assert "stays first" not in page
     lines = Path("votes.csv").read_text().splitlines()
     Path("ahead.csv").write_text("\n".join([*lines, "Y,X,model_b", "X,Y,model_a"]))
-    _, ahead = run("leaderboard", "ahead.csv")
+    _, ahead, _ = run("leaderboard", "ahead.csv")
     assert re.search("the best of", ahead), "control: two votes more, and X leads"
     assert [row for row, _ in ROW.findall(ahead)][:2] == ["1", "2"]
 
@@ -141,7 +129,7 @@ def test_codes_that_nothing_explains_are_refused_with_the_way_out(case, run):
     commands = [[c, table] for c in ("fit", "leaderboard") for table in tables]
     commands += [["fit", "votes.csv", "--column", "winner=label"]]
     for command in commands:
-        status, said = run(*command)
+        status, _, said = run(*command)
         assert status not in (0, 3), command
         assert "write the winner's name, or model_a, model_b and tie" in said
     with pytest.raises(InvalidDataError, match="write the winner's name"):
@@ -149,7 +137,7 @@ def test_codes_that_nothing_explains_are_refused_with_the_way_out(case, run):
     table = pd.read_csv("votes.csv")
     words = {0: "model_a", 1: "tie", 2: "model_b"}
     table.assign(label=table["label"].map(words)).to_csv("out.csv", index=False)
-    status, said = run("fit", "out.csv")
+    status, said, _ = run("fit", "out.csv")
     assert status == 0
     assert [name for _, name in ROW.findall(said)] == ["g", "h", "k"], "the way out is one"
 
@@ -185,7 +173,7 @@ def test_two_groups_are_named_and_the_prior_is_told(case, run, found):
     assert any("'P', 'Q' never lost" in note and "0.333" in note for note in said["notes"])
     wins = Counter(map(tuple, pd.read_csv("votes.csv").to_numpy()))
     assert scores(said) == pytest.approx(minorise(wins, prior=1 / 3), abs=1e-6)
-    status, refused = run("fit", "votes.csv", "--set", "prior=0")
+    status, _, refused = run("fit", "votes.csv", "--set", "prior=0")
     assert status == 1
     assert "'P', 'Q' never lost" in refused
 
@@ -203,21 +191,21 @@ def test_label_studios_rows_without_a_verdict_are_left_out(case, run, found):
     assert full["comparisons"] == 5
     assert "Note: 1 row without a verdict left out." in full["notes"]
     assert scores(full) == pytest.approx(scores(said), abs=1e-9)
-    assert "is it --column winner='comparison'?" in run("fit", "min.json")[1]
+    assert "is it --column winner='comparison'?" in run("fit", "min.json")[2]
 
 
 @of("16")
 def test_who_ranks_texts_is_asked_whether_1_is_the_best(case, run):
     rank = ["rank", "texts.csv", "--judge", "demo", "--attribute", "easier to read", "--quiet"]
-    status, said = run(*rank, "--people", "people.csv")
+    status, _, said = run(*rank, "--people", "people.csv")
     assert status == 1
     assert "is 1 your best in 'rank'?" in said
-    _, said = run(*rank, "--verbose", "--people", "people-score.csv")
+    _, said, _ = run(*rank, "--verbose", "--people", "people-score.csv")
     assert "Spearman -1.00" in said
     assert "Is 1 the best in them?" in said
     table = pd.read_csv("people.csv")
     table.assign(score=-table["rank"])[["id", "score"]].to_csv("turned.csv", index=False)
-    _, turned = run(*rank, "--verbose", "--people", "turned.csv")
+    _, turned, _ = run(*rank, "--verbose", "--people", "turned.csv")
     assert "Spearman 1.00" in turned
     assert "Is 1 the best in them?" not in turned
 

@@ -1,6 +1,5 @@
 """The command line as a stranger meets it."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,18 +21,6 @@ def test_without_a_clone_the_papers_numbers_are_missed_in_one_line(capsys, monke
         error = capsys.readouterr().err
         assert error.count("\n") == 1
         assert "clone the repository" in error
-
-
-def test_a_reader_that_has_seen_enough_is_no_error(folder):
-    """As in `judging prompts | head -1`: no message, and the status of a broken pipe."""
-    running = subprocess.Popen(
-        [sys.executable, "-m", "judging", "prompts"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    running.stdout.close()
-    assert running.stderr.read() == b""
-    assert running.wait() == 141
 
 
 def test_interruption_is_quiet(monkeypatch, capsys):

@@ -13,6 +13,7 @@ from judging.errors import JudgeError
 from judging.practice.cli import main
 from judging.practice.cli.examples import FIRST
 from judging.practice.setting import of
+from poe.experts import NAMES
 from tests.judge_server import serving
 
 TEXTS = "id,text\na,The sun rose slowly.\nb,Rain.\nc,A long morning of quiet light.\nd,Snow fell.\n"
@@ -110,6 +111,15 @@ def test_other_commands_take_one_too(folder, capsys):
     (folder / "board.toml").write_text('tables = ["s.csv"]\njudge = "demo"\n')
     board = ["leaderboard", "--config", "board.toml", "--store", "b.sqlite"]
     assert main([*board, "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_expert_of_the_package_is_one_of_the_command(name, folder, run):
+    (folder / "votes.csv").write_text("first,second,p\na,b,0.9\nb,c,0.8\nc,a,0.4\na,c,0.7\n")
+    status, said, _ = run("fit", "votes.csv", "--set", f"expert={name}")
+    assert status == 0
+    assert "  a  " in said
+    assert name in run("fit", "--help")[1]
 
 
 # --wording -------------------------------------------------------------------------------------

@@ -121,17 +121,6 @@ def test_it_is_fetched_where_the_first_source_is_out_of_reach(made, monkeypatch)
     assert entry.main.url in str(caught.value)
 
 
-def test_both_are_pinned():
-    again = datasets.info("hanna").again
-    assert len(again.sha256) == 64
-    assert len(again.made_of) == 2
-    for part in again.made_of:
-        assert part.url.startswith("https://raw.githubusercontent.com/thu-coai/HPSS/")
-        assert len(part.sha256) == 64
-        assert any(len(name) == 40 for name in part.url.split("/")), "a commit"
-    assert all(datasets.info(name).again is None for name in datasets.names() if name != "hanna")
-
-
 @pytest.mark.needs("stories")
 def test_the_real_stories_join_the_labels_and_carry_their_prompts():
     """1,056 of 1,056: 96 prompts, each with a story of each of eleven systems."""

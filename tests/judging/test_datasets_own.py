@@ -184,9 +184,10 @@ def test_columns_with_other_names_and_none_for_ids(tmp_path):
 
 
 def test_names_come_back_from_a_csv_that_no_spreadsheet_runs():
-    names = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", "'=1", "''@", "plain", "'quoted'"]
-    text = csv_text(pd.DataFrame({"id": names, "score": np.arange(8.0) - 4}))
-    rows = list(csv.reader(io.StringIO(text)))[1:]
-    assert not [name for name, _ in rows if name[0] in "=+-@\t\r"]
+    names = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", "'=1", "''@", "＝1", "'quoted'"]
+    text = csv_text(pd.DataFrame({"=id": names, "score": np.arange(8.0) - 4}))
+    (head, _), *rows = csv.reader(io.StringIO(text))
+    assert head == "'=id"
+    assert not [name for name, _ in rows if name[0] in "=＝+-@\t\r"]
     assert [as_name(name) for name, _ in rows] == names
     assert rows[0][1] == "-4.0", "numbers stay numbers"

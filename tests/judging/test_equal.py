@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 
-import judging
 import poe
-from judging.judges import Answer, Reader
-from judging.practice.ranking import words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.verdict import MAX_EXTRA_FACTOR, _more, of_fit
 from judging.practice.sentences import say
@@ -19,17 +16,6 @@ from poe.ranks import shared_ranks
 def comparisons(rows):
     first, second, p = zip(*rows, strict=True)
     return poe.Comparisons(first=first, second=second, p=p)
-
-
-class Even(Reader):
-    """Cannot tell two texts apart; no language model."""
-
-    def __init__(self):
-        self.specification = {"kind": "even"}
-
-    def answer(self, questions):
-        for k, _ in enumerate(questions):
-            yield k, Answer((float(np.log(0.5)), float(np.log(0.5))))
 
 
 def test_ranks_are_competition_ranks():
@@ -51,25 +37,6 @@ def test_a_fit_gives_equal_scores_one_rank(expert):
     assert sorted(on_top(fit)) == ["a", "b"]
     if table is not None:
         assert table["rank"].tolist() == [1, 1, 3]
-
-
-@pytest.mark.parametrize("n", [2, 4, 70])
-def test_texts_that_a_judge_cannot_tell_apart_have_no_leader(n):
-    texts = {f"t{k}": f"text number {k}" for k in range(n)}
-    found = judging.rank(texts | {"copy": texts["t1"]}, Even(), attribute="better", budget="4x")
-    table = found.to_frame()
-    assert (table["rank"] == 1).all()
-    assert len(table) == n + 1
-    said = words.in_text([found])
-    for wrong in ("probably", "the best of", "leads", "stays first", "would be first", "Decide"):
-        assert wrong not in said
-    assert ("t0 and t1 are equal" in said or "t1 and t0 are equal" in said) == (n == 2)
-    page = judging.report(found)
-    assert page.count("<summary>1. t") == (n if n <= 60 else 30), (
-        "of 70 the first 20 and the last 10"
-    )
-    assert ("…" in page) == (n > 60)
-    assert "best with probability" not in page
 
 
 def test_a_dead_heat_of_votes_says_how_many_more_its_chance_is_of():

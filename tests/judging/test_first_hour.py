@@ -21,13 +21,6 @@ from poe.comparisons import Comparisons
 WORDS = "a fox ran over some hills because notwithstanding circumlocutory multisyllabic prose"
 
 
-def texts_of(n, folder):
-    folder.mkdir()
-    for k in range(n):
-        (folder / f"t{k}.txt").write_text(" ".join(WORDS.split()[: 2 + k % 8]) + f" {k}.")
-    return folder
-
-
 class TestLinksFirst:
     @pytest.mark.parametrize("seed", range(5))
     def test_n_minus_1_pairs_link_everything_and_come_from_those_asked(self, seed):
@@ -87,23 +80,6 @@ class TestLimits:
 
 
 class TestFirstLine:
-    def test_it_says_how_many_calls_are_left_and_comes_once(self, tmp_path, capsys):
-        folder = texts_of(10, tmp_path / "texts")
-        command = ["rank", str(folder), "--attribute", "plainer", "--judge", "demo"]
-        command += ["--store", str(tmp_path / "s.sqlite")]
-        for budget, left in (("40", 40), ("60", 20)):
-            assert main([*command, "--budget", budget]) == 0
-            assert capsys.readouterr().err.count("judging: at most") == 1, left
-        assert main([*command, "--budget", "90", "--quiet"]) == 0
-        assert "at most" not in capsys.readouterr().err
-
-    def test_a_limit_counts(self, tmp_path, capsys):
-        folder = texts_of(10, tmp_path / "texts")
-        command = ["rank", str(folder), "--attribute", "plainer", "--judge", "demo"]
-        command += ["--store", str(tmp_path / "s.sqlite"), "--limit-calls", "12"]
-        assert main(command) == 3
-        assert "judging: at most 12 calls, about" in capsys.readouterr().err
-
     @pytest.mark.parametrize(
         ("waits", "at_once", "time"),
         # A load of 9 s and then 1 s a call, 98 s in all; the same, 14 calls at once; two answers
@@ -186,16 +162,3 @@ class TestNames:
         said = " ".join(capsys.readouterr().err.replace("│", " ").split())
         assert f"Ready here: {'smollm2, ' if here else ''}demo" in said
         assert "qwen after `judging data fetch qwen` (1,117 MB)" in said
-
-
-@pytest.mark.parametrize(
-    "command", [["rank", "--judge", "demo", "--attribute", "plainer"], ["fit"]]
-)
-def test_a_title_above_the_names_of_columns_is_seen_for_what_it_is(folder, capsys, command):
-    rows = "left;right;winner\nx;y;x\ny;x;left\n"
-    (folder / "votes.csv").write_text(f"Survey export;;\n{rows}")
-    assert main([command[0], "votes.csv", *command[1:]]) == 1
-    assert "looks like a title" in capsys.readouterr().err
-    (folder / "votes.csv").write_text(rows)
-    main([command[0], "votes.csv", *command[1:]])
-    assert "looks like a title" not in capsys.readouterr().err

@@ -23,7 +23,6 @@ from tests.asking import hear
 from tests.judge_server import serving
 
 DATASET = datasets.load("topicalchat")  # 60 contexts, 6 candidates
-PROMPT = prompts.load("topicalchat", prompts.attributes("topicalchat")[0])
 ATTRIBUTE = prompts.attributes("topicalchat")[0]
 
 
@@ -159,19 +158,6 @@ def test_a_worker_that_its_pool_ends_goes_without_a_word(capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_limits(folder, asked, capsys):
-    assert judge("--limit-calls", "25", contexts=2) == 3
-    assert "25 answered, 35 left: the limit of 25 calls" in capsys.readouterr().out
-    assert len(asked) == 25
-    assert judge("--set", "limit-tokens=100", contexts=2) == 3
-    assert "the limit of 100 tokens is reached (" in capsys.readouterr().out
-    with Store("judgements.sqlite") as store:
-        assert len(store) == len(asked) > 25
-        assert store.table()["tokens"][25:].sum() <= 100
-    assert judge(contexts=2) == 0
-    assert len(asked) == len(set(asked)) == 60
-
-
 @pytest.mark.filterwarnings("ignore:.*of the probability on average")
 def test_a_server_that_is_lost_leaves_a_part_and_the_same_command_goes_on(folder, capsys):
     """As for `judging rank`; one that takes no connection is no judge that is available."""
@@ -191,10 +177,14 @@ def test_a_server_that_is_lost_leaves_a_part_and_the_same_command_goes_on(folder
     assert "no connection to 127.0.0.1:9/v1" in capsys.readouterr().err
 
 
-def test_a_key_that_is_not_taken_is_a_judge_that_is_not_available(folder, capsys):
-    with serving(lambda k, body: "401") as served:
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [("401", "--judge-option key_env=NAME"), ("404", "or not this model (404)")],
+)
+def test_a_server_that_will_not_have_us_is_no_judge_that_is_available(folder, capsys, fault, said):
+    with serving(lambda k, body: fault) as served:
         assert judge(name=f"openai:tiny@{served.url}", contexts=1) == 2
-    assert "--judge-option key_env=NAME" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 def test_limits_reach_every_judge(monkeypatch):

@@ -262,24 +262,6 @@ def test_a_judge_that_reads_is_not_blamed_for_systems_that_are_alike():
     assert "hardly reads" not in str(alike)
 
 
-def test_ctrl_c_ranks_what_there_is_and_goes_on_from_there():
-    class Interrupted(Grader):
-        def answer(self, questions):
-            if len(self.asked) > 40:
-                raise KeyboardInterrupt
-            return super().answer(questions)
-
-    table, options = (
-        answers([1.5, 0.0, -1.0]),
-        {"store": Store(":memory:"), "asking": ONE},
-    )
-    part = leaderboard(table, Interrupted(), budget="60x", **options)
-    assert "a partial ranking: Ctrl-C" in str(part)
-    judge = Grader()
-    whole = leaderboard(table, judge, budget="60x", **options)
-    assert len(whole.comparisons) == 120 == len(judge.asked) + len(part.comparisons)
-
-
 def test_close_pairs_are_asked_most_and_prompts_evenly():
     asking = Tournament(
         read_answers(answers([4.0, 0.1, 0.0, -4.0], 60)),
@@ -415,20 +397,6 @@ def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
         read_answers(table.assign(kind=[*"ab", *["a"] * (len(table) - 2)]), by="kind")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.drop(columns="Output"), "--column answer="),
-        (lambda t: t.assign(System="one"), "only 's|only 'one'|before"),
-        (lambda t: pd.concat([t, t[:1]]), "row 81: s0 answered this prompt before"),
-        (lambda t: t.assign(Output=""), "row 1: the answer is empty"),
-    ],
-)
-def test_answers_that_cannot_be_are_refused_by_row(change, message):
-    with pytest.raises(judging.errors.DatasetError, match=message):
-        read_answers(change(answers([0.0, 1.0])))
-
-
 def test_a_prior_comes_in_only_where_scores_would_be_infinite():
     c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[1, 1, 1])
     fit, notes = settled(c)
@@ -442,48 +410,6 @@ def test_a_prior_comes_in_only_where_scores_would_be_infinite():
 
 
 # Commands -------------------------------------------------------------------------------------
-
-
-def test_one_set_of_verdicts_in_every_form_gives_one_ranking(tmp_path, capsys):
-    c, prompt, _ = votes(7, [0.0, 0.7, 1.4], gamma=0.2)
-    names = np.array(["ada", "ben", "cleo"])
-    first, second = names[c.first], names[c.second]
-    forms = {
-        "arena.jsonl": {
-            "Model A": first,
-            "MODEL_B": second,
-            "winner": np.where(c.p == 1, "model_a", "model_b"),
-        },
-        "names.tsv": {"left": first, "right": second, "winner": np.where(c.p, first, second)},
-        "alpaca.json": {
-            "instruction": prompt,
-            "generator_1": first,
-            "generator_2": second,
-            "output_1": "x",
-            "output_2": "y",
-            "preference": 2 - c.p,
-        },
-    }
-    shown = []
-    for name, columns in forms.items():
-        path, table = tmp_path / name, pd.DataFrame(columns)
-        if name.endswith("v"):
-            table.to_csv(path, index=False, sep="\t")
-        else:
-            table.to_json(path, orient="records", lines=name.endswith("l"))
-        out = tmp_path / f"{name}.out.csv"
-        assert main(["fit", str(path), "--out", str(out), "--set", "errors=vote"]) == 0
-        shown.append(pd.read_csv(out))
-        text = capsys.readouterr().out
-        assert ("First position preferred" in text) == (name != "alpaca.json")
-        assert f"{len(c):,} comparisons, 0 ties" in text
-    pd.testing.assert_frame_equal(*shown[:2])
-    for found, bias in ((shown[0], "fit"), (shown[2], None)):  # alpaca_eval undid the order
-        expected = poe.fit(c, bias=bias, covariance="scatter").to_frame()
-        np.testing.assert_allclose(found["score"], expected["score"])
-        np.testing.assert_allclose(found["low"], expected["low"])
-    assert main(["fit", str(tmp_path / "alpaca.json"), "--verbose"]) == 0
-    assert "per instruction: errors are clustered on it (40 values)" in capsys.readouterr().out
 
 
 def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, capsys):

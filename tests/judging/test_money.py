@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 
 from judging.cost import beginning, cost
-from judging.errors import JudgeError
 from judging.judges import Question, Store, Text
 from judging.judges.server import http
 from judging.judges.server.judge import ServerJudge
-from judging.judges.spending import Spending
 from judging.practice.cli import main
 from judging.question import Prompt, by_bytes
 from judging.store import lock
@@ -29,20 +27,12 @@ def questions(texts):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """The command `judging` in a folder of its own: its status, and what it prints."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.chdir(tmp_path)
+def bill(folder, run):
+    """The command `judging rank` before a server, in a folder with twenty texts."""
     rows = [(f"n{k}", f"text number {k}") for k in range(20)]
     pd.DataFrame(rows, columns=["id", "text"]).to_csv("t.csv", index=False)
-
-    def run(url, *given):
-        command = ["rank", "t.csv", "--attribute", "better", "--judge", f"openai:tiny@{url}"]
-        status = main([*command, "--quiet", "--set", "undecided=tie", *map(str, given)])
-        streams = capsys.readouterr()
-        return status, streams.out, streams.err
-
-    return run
+    ranked = ("rank", "t.csv", "--attribute", "better", "--quiet", "--set", "undecided=tie")
+    return lambda url, *given: run(*ranked, "--judge", f"openai:tiny@{url}", *given)
 
 
 def numbers(text, pattern):
@@ -50,16 +40,15 @@ def numbers(text, pattern):
 
 
 @pytest.mark.parametrize("command", ["rank", "ask"])
-def test_a_bill_has_what_the_server_counted_at_these_prices(command, run, tmp_path, capsys):
+def test_a_bill_has_what_the_server_counted_at_these_prices(command, bill, run):
     """By hand: tokens read at 2 dollars a million, written at 8."""
     prices = ("--price", "2,8")
     with serving() as server:
         if command == "rank":
-            out = run(server.url, "--budget", 100, *prices)[1]
+            out = bill(server.url, "--budget", 100, *prices)[1]
         else:
             given = ("ask", "t.csv", "better", "--judge", f"openai:tiny@{server.url}", *prices)
-            assert main([*map(str, given), "--budget", "100", "--quiet"]) == 0
-            out = capsys.readouterr().out
+            out = run(*given, "--budget", 100, "--quiet")[1]
     read, written, dollars = numbers(
         out, r"([\d,]+) tokens read and (?:at most )?([\d,]+) written, \$([\d.]+)"
     )
@@ -104,28 +93,28 @@ def test_what_the_store_measured_prices_the_rest(words, tmp_path):
     assert abs(told.tokens / true - 1.0) < 0.15
 
 
-def test_the_dry_run_says_its_margin_and_then_what_was_measured(run):
+def test_the_dry_run_says_its_margin_and_then_what_was_measured(bill):
     with serving() as server:
         dry = ("--dry-run", "--price", "2,8")
-        _, before, _ = run(server.url, *dry)
+        _, before, _ = bill(server.url, *dry)
         assert not server.requests
         assert "by the bytes of the texts, 64 questions" in before
         guess, low, high = numbers(before, r"about ([\d,]+) tokens, ([\d,]+) to ([\d,]+) ")
         assert low < guess < high
         cheap, dear = numbers(before, r"\$[\d.]+, \$([\d.]+) to \$([\d.]+), if")
         assert cheap < dear
-        run(server.url, "--limit-calls", 60)
-        _, after, _ = run(server.url, *dry)
+        bill(server.url, "--limit-calls", 60)
+        _, after, _ = bill(server.url, *dry)
         assert "what 60 answers in this store took" in after
         (expected,) = numbers(after, r"about ([\d,]+) tokens \(")
         before = len(server.requests)
-        _, found, _ = run(server.url, *dry[1:])
+        _, found, _ = bill(server.url, *dry[1:])
         assert len(server.requests) - before == 140
     (read,) = numbers(found, r"140 calls, ([\d,]+) tokens read")
     assert abs(expected / read - 1.0) < 0.15
 
 
-def test_what_a_prompt_cache_may_read_once_is_told_where_texts_share_a_context(run, tmp_path):
+def test_what_a_prompt_cache_may_read_once_is_told_where_texts_share_a_context(bill, tmp_path):
     prompt = Prompt("own/better", "Task: {context}\nA: {first}\nB: {second}\nA or B?")
     task, a, b = Text("t", "x" * 91), Text("a", "y" * 4), Text("b", "z" * 4)
     asked = Question(prompt, a, b, task)
@@ -136,25 +125,25 @@ def test_what_a_prompt_cache_may_read_once_is_told_where_texts_share_a_context(r
     assert found.shared == pytest.approx(found.tokens * 101 / 121)
     rows = [(f"n{k}", "a long task " * 40, f"text {k}") for k in range(20)]
     told = "begin the prompts of a context alike"
-    assert told not in run("http://127.0.0.1:9/v1", "--dry-run")[1]
+    assert told not in bill("http://127.0.0.1:9/v1", "--dry-run")[1]
     pd.DataFrame(rows, columns=["id", "context", "text"]).to_csv("t.csv", index=False)
-    assert told in run("http://127.0.0.1:9/v1", "--dry-run")[1]
+    assert told in bill("http://127.0.0.1:9/v1", "--dry-run")[1]
 
 
 # Limits ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [{"max_tokens": None}, {"max_completion_tokens": None}])
-def test_no_limit_on_tokens_where_nothing_bounds_an_answer(options, run):
+def test_no_limit_on_tokens_where_nothing_bounds_an_answer(options, bill):
     given = ("--judge-option", f"options={json.dumps(options)}")
     with serving() as server:
-        status, _, err = run(server.url, *given, "--set", "limit-tokens=10_000")
+        status, _, err = bill(server.url, *given, "--set", "limit-tokens=10_000")
         assert status == 1
         assert 'options={"max_tokens": 64}' in err
         assert not server.requests
-        _, out, _ = run(server.url, *given, "--dry-run", "--price", "0,8")
+        _, out, _ = bill(server.url, *given, "--dry-run", "--price", "0,8")
         assert "and more by what the answers write, which nothing bounds" in out
-        assert run(server.url, *given, "--limit-calls", 20)[0] == 3
+        assert bill(server.url, *given, "--limit-calls", 20)[0] == 3
 
 
 def test_a_bound_by_either_name_is_one():
@@ -163,22 +152,10 @@ def test_a_bound_by_either_name_is_one():
         assert judge.options.most_written == judge.written == 9
 
 
-def test_spending_by_hand():
-    spending = Spending(tokens=100)
-    assert spending.reserve(60)
-    assert not spending.reserve(60)  # until the first has ended
-    spending.settle(60, 30, written=4, unused=True)
-    assert spending.reserve(60)
-    spending.settle(60, None)
-    assert (spending.calls, spending.tokens, spending.written, spending.unused) == (2, 90, 4, 1)
-    with pytest.raises(JudgeError, match="needs an answer that has one"):
-        spending.reserve(float("inf"))
-
-
 # After -----------------------------------------------------------------------------------------
 
 
-def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch):
+def test_billed_replies_that_could_not_be_used_are_in_the_cost(bill, monkeypatch):
     """The first reply to every seventh question has no log-probabilities; all are billed."""
     monkeypatch.setattr(http, "pause", lambda tried: 0.01)
     seen = {}
@@ -189,7 +166,7 @@ def test_billed_replies_that_could_not_be_used_are_in_the_cost(run, monkeypatch)
         return "no-logprobs" if seen.setdefault(text, len(seen)) % 7 == 6 and new else None
 
     with serving(reply) as server:
-        status, out, _ = run(server.url, "--budget", 100, "--price", "2,8")
+        status, out, _ = bill(server.url, "--budget", 100, "--price", "2,8")
         asked = len(server.requests)
     assert status == 0
     calls, read, written, dollars, unused = numbers(
@@ -216,7 +193,7 @@ def ranked(url):
 
 
 @pytest.mark.long
-def test_the_same_command_four_times_at_once_pays_once(run, tmp_path):
+def test_the_same_command_four_times_at_once_pays_once(bill, tmp_path):
     with serving(delay=0.01) as server:
         going = [ranked(server.url) for _ in range(4)]
         said = [one.wait() for one in going]
@@ -243,7 +220,7 @@ def test_who_waits_reads_which_process_asks(tmp_path):
 
 
 @pytest.mark.long
-def test_a_process_that_was_killed_holds_no_lock(run, tmp_path):
+def test_a_process_that_was_killed_holds_no_lock(bill, tmp_path):
     with serving(delay=0.05) as server:
         first = ranked(server.url)
         while len(server.requests) < 20:

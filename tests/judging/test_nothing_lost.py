@@ -1,19 +1,13 @@
 """What is not used is said: prompts of one system, texts that are the same, rows without a word."""
 
-import json
 import unicodedata
 
-import pandas as pd
 import pytest
 
-import judging
 from judging.errors import InvalidDataError
-from judging.judges import Text
 from judging.practice.board import read_answers
 from judging.practice.cli import main
-from judging.practice.ranking.findings import notes
 from judging.practice.reading.texts import read_texts
-from judging.practice.sentences import say_all
 from judging.practice.trust import read_people
 from judging.quoting import quoted
 
@@ -40,46 +34,6 @@ def test_prompts_are_the_same_that_differ_in_the_space_around_them():
     assert found.prompts == ("one", "two", composed)
     assert (found.texts != "").all()
     assert found.notes == ()
-
-
-def test_what_one_system_alone_answered_is_said():
-    prompts = [f"Explain topic {k}." for k in range(8)]
-    new = [*prompts[:5], prompts[5].lower(), f"{prompts[6]} ", "Something new."]
-    found = read_answers(answers(base=prompts, new=new))
-    assert found.prompts == (*prompts, prompts[5].lower(), "Something new.")
-    first, second = found.notes
-    assert first == (
-        "4 prompts of 10 have answers of one system only, so they are left out (base: "
-        "'Explain topic 5.'; new: 'explain topic 5.')"
-    )
-    assert second == (
-        "prompts that differ in capitals or blanks alone count as different: 'Explain topic 5.' "
-        "and 'explain topic 5.'"
-    )
-
-
-def test_the_terminal_says_it_and_so_do_the_report_and_json(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = answers(base=["a", "b", "c", "d"], new=["a ", "b", "c", "e"], third=["a", "b", "c"])
-    pd.DataFrame(rows).to_csv("answers.csv", index=False)
-    command = ["leaderboard", "answers.csv", "--judge", "demo", "--quiet"]
-    assert main([*command, "--report", "r.html"]) == 0
-    said = "2 prompts of 5 have answers of one system only"
-    assert said in capsys.readouterr().out
-    assert said in (tmp_path / "r.html").read_text("utf-8")
-    assert main([*command, "--json"]) == 0
-    assert any(said in note for note in json.loads(capsys.readouterr().out)["notes"])
-
-
-def test_no_prompt_in_common_is_refused_with_what_comes_near():
-    with pytest.raises(InvalidDataError, match="no prompt has answers of two systems") as raised:
-        read_answers(answers(base=["One", "Two"], new=["one", "TWO", "three"]))
-    assert "'One' and 'one'; 'Two' and 'TWO'" in str(raised.value)
-
-
-def test_a_prompt_answered_twice_by_one_system_is_refused_after_trimming():
-    with pytest.raises(InvalidDataError, match="answered this prompt before"):
-        read_answers(answers(base=["one", "one "], new=["one"]))
 
 
 # Texts ------------------------------------------------------------------------------------------
@@ -144,32 +98,3 @@ def test_what_is_quoted_ends_after_a_word(longest):
         assert said.endswith("...")
         assert text.startswith(whole)
         assert text[len(whole)] == " " or " " not in text[: longest - 3]
-
-
-def test_a_reason_is_said_whole():
-    """Our own sentence about a server, with its brackets closed, in the ranking's notes."""
-    why = (
-        "127.0.0.1:8313/v1 gives no log-probabilities for fake; sample answers instead, with its "
-        "option draws=20 (20 short answers a question, or 20 calls where the server gives one at a "
-        "time)"
-    )
-
-    class Refusing(judging.Reader):
-        def __init__(self):
-            self.specification = {"kind": "own", "model": "refusing"}
-
-        def answer(self, questions):
-            for k, question in enumerate(questions):
-                bad = question.ids[0] == "n0" and question.ids[-1] == "n1"
-                yield (
-                    k,
-                    (
-                        judging.judges.Answer.refusal(question.prompt, why)
-                        if bad
-                        else judging.judges.Answer((-0.5, -1.0))
-                    ),
-                )
-
-    texts = [Text(f"n{k}", f"text number {k}") for k in range(4)]
-    ranking = judging.rank(texts, Refusing(), attribute="better", budget="all")
-    assert why in " ".join(say_all(notes([ranking])))

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import judging
 from judging.practice.reading.forms import read
 from judging.practice.trust import read_people
 from poe.errors import ComparisonError
@@ -38,9 +37,3 @@ def test_no_word_stands_for_another_that_has_no_letters_either():
     rows = [{"first": "x", "second": "y", "winner": w} for w in ("x", "平局", "未定")]
     with pytest.raises(ComparisonError, match="未定"):
         read(pd.DataFrame(rows), tie_word=["平局"])
-
-
-@pytest.mark.filterwarnings("ignore:1 row without")
-def test_the_package_has_them_too():
-    comparisons = judging.read(SAID[:5], tie_word="both wrong", skip_word="no opinion")
-    np.testing.assert_array_equal(comparisons.p, [0.5, 1.0, 0.5, 0.0])

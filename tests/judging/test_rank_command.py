@@ -13,7 +13,6 @@ import poe
 from judging.judges import Store
 from judging.judges.demo import DemoJudge, reading_ease
 from judging.practice.cli import main
-from judging.question import Answer
 from tests.asking import hear
 from tests.helpers import read_csv
 
@@ -93,24 +92,6 @@ def test_a_stopped_run_goes_on(folder, asked, monkeypatch, capsys):
     )
     assert rank(EXAMPLE, "--out", "s.csv") == 0
     assert len(asked) == len(set(asked)) == 240
-
-
-@pytest.mark.parametrize("expert", ["gaussian", "laplacian"])
-def test_experts(folder, expert):
-    arguments = (
-        "--set",
-        f"expert={expert}",
-        "--orders",
-        "both",
-        "--out",
-        "s.csv",
-        "--report",
-        "r.html",
-    )
-    assert rank(EXAMPLE, *arguments) == 0
-    scores = pd.read_csv("s.csv")
-    assert scores["name"].iloc[0].endswith("leaflet")
-    assert scores["name"].iloc[-1].endswith("journal")
 
 
 # Money -----------------------------------------------------------------------------------
@@ -359,41 +340,6 @@ def test_agreement_with_people_is_reported(folder, capsys):
 
 
 # Judges that are difficult ---------------------------------------------------------------
-
-
-def answering(monkeypatch, log_p):
-    """Let the demo judge answer as told: a function of the question to log-probabilities."""
-    monkeypatch.setattr(
-        DemoJudge,
-        "answer",
-        lambda self, questions: ((k, Answer(log_p(q))) for k, q in enumerate(questions)),
-    )
-
-
-def test_a_judge_that_says_neither_label(folder, monkeypatch, capsys):
-    nothing = (-np.inf, -np.inf)
-    answering(monkeypatch, lambda q: nothing if q.first.id == "t1" else (-0.1, -3.0))
-    write("texts.csv", some(5))
-    assert rank("texts.csv") == 1
-    error = capsys.readouterr().err
-    assert "the judge said neither 'A' nor 'B': 't1 before t" in error
-    assert "--set undecided=tie" in error
-    assert rank("texts.csv", "--set", "undecided=tie", "--report", "r.html") == 0
-    assert "they count as ties" in Path("r.html").read_text()
-
-
-def test_decisions_without_doubt_get_a_prior_that_is_told(folder, monkeypatch, capsys):
-    answering(monkeypatch, lambda q: (0.0, -np.inf) if q.first.id < q.second.id else (-np.inf, 0.0))
-    write("texts.csv", some(5))
-    assert rank("texts.csv", "--report", "r.html") == 0
-    out = capsys.readouterr().out
-    assert "every item was given one win and one loss, spread over the others" in out
-    assert "one win and one loss" in Path("r.html").read_text()
-    monkeypatch.setattr(DemoJudge, "answer", None)
-    assert rank("texts.csv", "--set", "prior=0") == 1, "asked for none"
-    assert "--set prior=0.1 on the command line (nothing is asked again)" in capsys.readouterr().err
-    assert rank("texts.csv", "--set", "prior=0.1", "--budget", "10") == 0
-    assert "one win and one loss" not in capsys.readouterr().out
 
 
 def test_a_limit_gives_a_partial_ranking_and_keeps_what_was_answered(folder, asked, capsys):

@@ -12,7 +12,6 @@ from judging.errors import JudgeError
 from judging.judges import Answer, Store, Text
 from judging.judges.server import http
 from judging.practice.asking.limits import HOPELESS
-from judging.practice.cli import main
 from judging.practice.ranking.readings import next_pairs, prospects
 from judging.question import Reader
 from tests.judge_server import Raw, serving
@@ -223,19 +222,6 @@ def table(tmp_path, count=30, bad=(7,)):
     return path
 
 
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """The command `judging` with some arguments: its status, and what it prints."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-    def run(*given):
-        status = main([*map(str, given), "--quiet"])
-        streams = capsys.readouterr()
-        return status, streams.out, streams.err
-
-    return run
-
-
 def ranking_of(path, url):
     return (
         *("rank", path, "--attribute", "better", "--judge", f"openai:tiny@{url}"),
@@ -243,7 +229,7 @@ def ranking_of(path, url):
     )
 
 
-PATIENT = ("--set", "undecided=tie", "--judge-option", "patience=2")
+PATIENT = ("--set", "undecided=tie", "--judge-option", "patience=2", "--quiet")
 
 
 REFUSALS = {
@@ -315,7 +301,7 @@ def test_what_is_asked_without_ranking_names_what_was_refused(tmp_path, run):
     with serving(poison("400")) as server:
         status, out, err = run(
             *("ask", path, "better", "--judge", f"openai:tiny@{server.url}", "--budget", 60),
-            *("--store", tmp_path / "s.sqlite"),
+            *("--store", tmp_path / "s.sqlite", "--quiet"),
         )
     assert status == 0, err
     assert "questions were refused by the judge, such as prompt 'own/better" in out

@@ -432,15 +432,17 @@ def test_a_call_waits_for_those_under_way_rather_than_risk_the_limit():
     spending = Spending(tokens=100)
     assert spending.reserve(80)
     assert not spending.reserve(80)
-    spending.settle(80, 20)  # it took less than its bound
+    spending.settle(80, 20, written=4, unused=True)  # it took less than its bound
     assert spending.reserve(80)
     spending.settle(80, None)  # not said: the bound counts
-    assert (spending.calls, spending.tokens) == (2, 100)
+    assert (spending.calls, spending.tokens, spending.written, spending.unused) == (2, 100, 4, 1)
     with pytest.raises(
         SpendingLimitError,
         match=r"limit of 100 tokens is reached .2 calls and at most 100 tokens were",
     ):
         spending.reserve(1)
+    with pytest.raises(JudgeError, match="needs an answer that has one"):
+        Spending(tokens=100).reserve(math.inf)
 
 
 # Keys and addresses ----------------------------------------------------------------------------
@@ -498,6 +500,8 @@ def test_which_key_is_sent_where(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k1")
     monkeypatch.setenv("VLLM_KEY", "k2")
     assert [find_key(url, None) for url in (far, near, safe)] == [None, "k1", "k1"]
+    spelt = ("HTTPS://api.example.org", "HTTP://api.example.org")
+    assert [find_key(url, None) for url in spelt] == ["k1", None]
     assert find_key(far, "VLLM_KEY") == "k2"
     with pytest.raises(ServerError, match="key_env names is not set") as caught:
         find_key(safe, KEY)  # the key in the place of its name

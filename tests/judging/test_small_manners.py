@@ -16,7 +16,6 @@ from judging.errors import JudgeError
 from judging.judges.server import ServerJudge
 from judging.judges.spending import Spending, SpendingLimitError
 from judging.practice.cli import main
-from judging.question import Answer
 from judging.store import Store
 from tests.asking import HashJudge, questions
 from tests.judge_server import serving
@@ -71,13 +70,6 @@ def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked():
         rules = (rule for rule in [poe.top_known(2)])  # an iterator is for all contexts
         both = judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, until=rules)
     assert all("probability of the top 2" in one.history for one in both)
-
-
-def test_a_model_that_a_server_does_not_have_is_a_judge_that_is_not_available(folder, capsys):
-    with serving(lambda k, body: "404") as served:
-        command = ["rank", "t.csv", "--attribute", "nicer", "--judge", f"openai:m@{served.url}"]
-        assert main([*command, "--quiet"]) == 2
-    assert "or not this model (404)" in capsys.readouterr().err
 
 
 def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
@@ -159,16 +151,6 @@ def must_end_first():
     raise RuntimeError("calls under way must end first")
 
 
-def test_tokens_that_a_server_does_not_tell_are_said_to_be_a_bound():
-    spending = Spending(tokens=100)
-    assert spending.reserve(90)
-    spending.settle(90, None)
-    with pytest.raises(SpendingLimitError) as caught:
-        spending.reserve(90)
-    said = "(1 call and at most 90 tokens were used, as the server does not say how many, and the"
-    assert said in str(caught.value)
-
-
 class Thread:
     """Another thread that does one thing after the other."""
 
@@ -201,20 +183,6 @@ def test_ask_for_a_program(folder, capsys):
     assert found["first_rate"] == pytest.approx((table["p"] > 0.5).mean())
     assert main([*asked, "--store", "other.sqlite"]) == 0
     assert json.loads(capsys.readouterr().out)["prompt"] == "own/nicer"
-
-
-def test_nothing_but_refusals_is_told_as_such(folder, capsys, monkeypatch):
-    from judging.judges.demo import DemoJudge
-
-    def refuses(self, asked):
-        yield from ((k, Answer.refusal(q.prompt, "not this")) for k, q in enumerate(asked))
-
-    monkeypatch.setattr(DemoJudge, "answer", refuses)
-    asked = ["ask", "t.csv", "nicer", "--judge", "demo", "--quiet", "--budget", "8"]
-    assert main([*asked, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["refused"] == 8
-    assert main(asked) == 1
-    assert "the judge answered none of the questions" in capsys.readouterr().err
 
 
 def test_what_reads_workbooks_and_parquet_is_in_an_extra_that_the_readme_names():

@@ -199,7 +199,7 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     one, cost = rankings[0], findings.cost(rankings)
     computed = sum(answer.computed for each in rankings for answer in judged_of(each).answers)
     unit = cost.unit
-    if computed < 0.99 * cost.read:
+    if 0 < computed < 0.99 * cost.read:  # 0 where the judge does not say
         unit += f", {computed:,.0f} of them computed, the rest shared"
     asked = f"{cost.new:,} asked now, {cost.stored:,} from the store"
     boxes = [
