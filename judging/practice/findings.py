@@ -42,8 +42,6 @@ Worth = _kind("Worth", "stated", "worth", "low", "high")  # of a probability, to
 Within = _kind("Within", "half", "level")
 Untold = _kind("Untold", "case", "scores", "choices", "pairs", "least")  # too few labels
 Correlation = _kind("Correlation", "spearman", "pearson", "texts")
-PeopleDecide = _kind("PeopleDecide", "case", "rate", "decisions", "stray")  # as the judge does
-Stray = _kind("Stray", "count", "of")  # verdicts about comparisons that were not made
 
 # What was asked, and what it took.
 Judge = _kind("Judge", "names")

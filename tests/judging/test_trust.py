@@ -162,64 +162,6 @@ def test_too_few_labels_for_a_level_are_told_another():
     assert trust.needed(level=0.95).intervals == 29
 
 
-@pytest.mark.parametrize("signal", [0.0, 2.0])
-def test_a_mean_among_people_is_covered_and_a_good_judge_saves_labels(signal):
-    rng, hits, gains, n = np.random.default_rng(6), 0, [], 600
-    at = np.linspace(-6, 6, 4001)
-    truth = np.trapezoid(expit(signal * at - 0.5) * norm.pdf(at), at)
-    for _ in range(n):
-        q = rng.standard_normal(600)
-        people = (rng.random(600) < expit(signal * q - 0.5)).astype(float)
-        y = np.full(600, np.nan)
-        y[:80] = people[:80]
-        found = trust.estimate(expit(3 * q + 1.5), y)  # a judge that is biased and too sure
-        hits += found.low <= truth <= found.high
-        gains.append(found.gain)
-    assert hits / n > 0.92
-    assert np.mean(gains) > 1.35 if signal else 0.95 < np.mean(gains) < 1.1
-
-
-def test_prompts_that_are_alike_within_widen_a_mean():
-    rng, hits, naive = np.random.default_rng(7), 0, 0
-    for _ in range(300):
-        effect = np.repeat(rng.normal(0, 1, 60), 10)
-        y = np.where(np.arange(600) < 200, effect + rng.normal(0, 0.3, 600), np.nan)
-        p = 0.5 * effect + rng.normal(0, 1, 600)
-        found = trust.estimate(p, y, cluster=np.repeat(np.arange(60), 10))
-        alone = trust.estimate(p, y)
-        hits += found.low <= 0 <= found.high
-        naive += alone.low <= 0 <= alone.high
-    assert hits / 300 > 0.9
-    assert naive / 300 < 0.6
-
-
-@pytest.mark.parametrize("rows", ["labels in every prompt", "labels in some prompts"])
-def test_prompts_with_and_without_labels_are_covered(rows):
-    """Where a prompt has rows of both kinds, the two means err together."""
-    rng, hits = np.random.default_rng(8), 0
-    given = np.arange(600) % 3 == 0 if rows == "labels in every prompt" else np.arange(600) < 200
-    for _ in range(400):
-        effect = np.repeat(rng.normal(0, 1, 60), 10)
-        y = np.where(given, effect + rng.normal(0, 0.3, 600), np.nan)
-        p = 0.9 * effect + rng.normal(0, 0.3, 600)
-        found = trust.estimate(p, y, cluster=np.repeat(np.arange(60), 10))
-        hits += found.low <= 0 <= found.high
-    assert 0.93 < hits / 400 < 0.99
-
-
-def test_one_label_a_prompt_by_hand():
-    """Prompts (labelled row, other row); one influence a prompt, summed over its rows."""
-    p = np.array([0.2, 0.3, 0.5, 0.6, 0.9, 0.7])
-    y = np.array([0.0, np.nan, 0.4, np.nan, 1.0, np.nan])
-    near, h = p[::2], y[::2]
-    lam = min(np.cov(h, near)[0, 1] / (2 * near.var(ddof=1)), 1.0)
-    off, right = h - lam * near, lam * p[1::2]
-    sums = (off - off.mean() + right - right.mean()) / 3
-    found = trust.estimate(p, y, cluster=np.repeat(np.arange(3), 2))
-    assert found.value == pytest.approx(off.mean() + right.mean())
-    assert found.se == pytest.approx(np.sqrt(1.5 * sums @ sums))
-
-
 # How many labels ----------------------------------------------------------------------------------
 
 
@@ -461,57 +403,6 @@ def test_votes_that_exist_are_held_against_people(folder, capsys):
     assert main(["fit", "votes.csv", "--people", "people.csv"]) == 0
     said = capsys.readouterr().out
     assert "People order two items as the judge does in" in said
-
-
-# Systems ------------------------------------------------------------------------------------------
-
-
-def answered(rng, prompts=300, labelled=40):
-    """A judge's comparisons of three systems, too sure, for the first place; people's on some."""
-    quality = {"old": 0.0, "new": 0.7, "tiny": -0.8}
-    rows, people = [], []
-    for k in range(prompts):
-        luck = {name: at + 0.7 * rng.standard_normal() for name, at in quality.items()}
-        for a, b in (("old", "new"), ("tiny", "old"), ("new", "tiny")):
-            d = luck[a] - luck[b]
-            rows.append((f"q{k}", a, b, expit(2.0 * d + 0.8 + 0.5 * rng.standard_normal())))
-            if k < labelled:  # people see them the other way round
-                people.append((f"q{k}", b, a, b if rng.random() > expit(d) else a))
-    judge = pd.DataFrame(rows, columns=["prompt", "first", "second", "p"])
-    return judge, pd.DataFrame(people, columns=["prompt", "model_a", "model_b", "winner"])
-
-
-def test_win_rates_among_people_are_covered_and_the_judges_are_not():
-    from judging.practice.board.people import among_people
-    from judging.practice.reading.forms import read
-
-    rng, n, hits, judged = np.random.default_rng(9), 60, 0, 0
-    noise = rng.normal(0, 0.7 * np.sqrt(2), (200_000, 1))
-    truth = float((expit(0.7 + noise).mean() + expit(1.5 + noise).mean()) / 2)
-    for _ in range(n):
-        judge, people = answered(rng)
-        table = among_people(read(judge), read(people), 0.95).set_index("name")
-        one = table.loc["new"]
-        assert one["labels"] == 80
-        hits += one["low"] <= truth <= one["high"]
-        judged += abs(one["judge"] - truth) < 0.02
-    assert hits / n > 0.85
-    assert judged / n < 0.5
-    assert table["gain"].min() > 0.9
-
-
-def test_people_stand_beside_a_leaderboard(folder, capsys):
-    judge, people = answered(np.random.default_rng(10))
-    judge.to_csv("judge.csv", index=False)
-    people.to_csv("people.csv", index=False)
-    command = ["leaderboard", "judge.csv", "--people", "people.csv"]
-    assert main(command) == 0
-    said = capsys.readouterr().out
-    assert "People decide as the judge does in" in said
-    assert "Win rates among people:" in said
-    assert main([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["people"]
-    assert [row["name"] for row in found] == ["new", "old", "tiny"]
 
 
 # What asking on would bring -----------------------------------------------------------------------

@@ -37,8 +37,7 @@ COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with 
     "values), notes (the same in sentences), comparisons, "
     "bias, errors (vote, pair, prompt or decision), length (the effect, in logits), requirements "
     "(state, p, more), systems (the rows of --out), win_rates (the row's system against the "
-    "column's), differences of every two systems, groups (of the column by) and people (--people: "
-    f"name, judge, people, se, low, high, labels, gain). {o.DRY}"
+    f"column's), differences of every two systems and groups (of the column by). {o.DRY}"
 )
 @o.takes(
     phrasing="wording",
@@ -101,15 +100,6 @@ def leaderboard(
     ] = 0.95,
     fitting: Fitting,
     files: o.Files,
-    people: Annotated[
-        Path | None,
-        o.opt(
-            "People's verdicts on some of these comparisons (prompt, two systems, winner); we then "
-            "show each system's win rate among people, estimated with the judge's help.",
-            panel=o.FILES,
-            metavar="FILE",
-        ),
-    ] = None,
     config: cfg.Config = None,
 ) -> None:
     """Rank systems by their answers to the same prompts.
@@ -121,12 +111,11 @@ def leaderboard(
     from judging.judges.spending import RoundWrittenError
     from judging.practice.board import Tournament, gate, of_columns, read_answers
     from judging.practice.board.errors import require_prompts
-    from judging.practice.board.people import among_people, decide
     from judging.practice.ranking import words
     from judging.practice.ranking.method import Method
     from judging.practice.ranking.report import board
     from judging.practice.reading.forms import UnnamedError, read
-    from judging.practice.reading.tables import read_table, read_tables
+    from judging.practice.reading.tables import read_tables
     from judging.practice.sentences import say_all
     from judging.quoting import csv_text
     from poe.errors import ComparisonError
@@ -137,11 +126,10 @@ def leaderboard(
     by = names["by"]
     by_file = batches.Batches(calling.batch, store, forbidden=offline or asking.limited)
     asking = by_file.asked_in(asking)
-    inputs = [*tables, *([store] if judge else []), *([people] if people else [])]
+    inputs = [*tables, *([store] if judge else [])]
     screen.require_writable(files.report, files.out, files.comparisons, inputs=inputs)
     with screen.busy(f"reading {screen.named(tables)}"):
         rows = read_tables(tables, **reading.file)
-    labels = read(read_table(people), **reading.words) if people else None
     stop, left, stopped = None, math.inf, None
     asked: Tournament | None = None
     if judge is None:
@@ -211,11 +199,7 @@ def leaderboard(
         )
         frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
         verdicts = [gate.check(result, one, sure) for one in wanted]
-        found, beside = result.findings(), None
-        if labels is not None:
-            beside = among_people(columns, labels, confidence)
-            found.more.insert(0, decide(columns, labels, confidence))
-            found.notes.extend(f"{people}: {note}" for note in labels.notes)
+        found = result.findings()
         found.more[:0] = verdicts
 
     title = (
@@ -251,15 +235,13 @@ def leaderboard(
         if calling.verbose:
             head = "Share of comparisons won by the row's system, as counted (above: as fitted):"
             shown += [f"\n{head}", words.aligned(words.matrix(rates))]
-        if beside is not None and len(beside):
-            shown += ["\nWin rates among people:", words.aligned(words.of_people(beside))]
         if by:
             shown += [f"\nBy {by}:", words.aligned(words.by_group(groups))]
         return "\n".join(shown)
 
     screen.deliver(
         text,
-        (lambda: _everything(result, found, verdicts, beside, partial=stop is not None))
+        (lambda: _everything(result, found, verdicts, partial=stop is not None))
         if files.as_json
         else None,
         {path: content for path, content in written.items() if path is not None},
@@ -289,7 +271,6 @@ def _everything(
     result: Leaderboard,
     found: Found,
     verdicts: Sequence[gate.Gate],
-    people: Any,
     *,
     partial: bool,
 ) -> dict[str, Any]:
@@ -309,6 +290,5 @@ def _everything(
         "systems": result.to_frame().to_dict("records"),
         "win_rates": result.win_rates().to_dict("index"),
         "differences": result.differences().to_dict("records"),
-        "people": None if people is None else people.to_dict("records"),
         "groups": result.groups().to_dict("records"),
     }

@@ -33,7 +33,6 @@ __all__ = [
     "lines",
     "matrix",
     "of_a_board",
-    "of_people",
     "places",
     "rows_of",
     "signed",
@@ -43,7 +42,7 @@ __all__ = [
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
 # What is shown without --verbose: the verdict, the judge, and notes that warn.
 VERDICT = (f.Known, Advice, f.Best)
-JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown, f.PeopleDecide)
+JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown)
 ENDED = (f.Stopped, f.Ended)
 WARNINGS = (str, f.Silent, f.Refused, f.OneOrder, f.LeftOut, f.Unanswered, f.SameText)
 # Of a leaderboard also what warns, and what length control, which somebody asked for, came to.
@@ -263,22 +262,6 @@ def by_group(groups: pd.DataFrame) -> list[list[str]]:
                 line.append(f"{signed(own.loc[value, 'score'])} ({signed(low)} to {signed(high)})")
         lines.append(line)
     return lines
-
-
-def of_people(rates: pd.DataFrame) -> list[list[str]]:
-    """`judging.practice.board.people.among_people` as texts."""
-    rows = [
-        [
-            str(k),
-            short(row.name),
-            f"{row.people:.1%} ({row.low:.1%} to {row.high:.1%})",
-            f"{row.judge:.1%}",
-            str(row.labels),
-            f"{row.gain:.1f}x",
-        ]
-        for k, row in enumerate(rates.itertuples(index=False), start=1)
-    ]
-    return [["", "name", "wins among people", "by the judge", "labels", "worth"], *rows]
 
 
 def matrix(rates: pd.DataFrame) -> list[list[str]]:

@@ -15,18 +15,16 @@ many it takes.
 from judging.practice.trust.agreement import Agreement, Sharpness
 from judging.practice.trust.needed import Labels, needed
 from judging.practice.trust.people import People, read_people
-from judging.practice.trust.scale import Estimate, Scale, estimate
+from judging.practice.trust.scale import Scale
 from judging.practice.trust.trust import Trust, trust
 
 __all__ = [
     "Agreement",
-    "Estimate",
     "Labels",
     "People",
     "Scale",
     "Sharpness",
     "Trust",
-    "estimate",
     "needed",
     "read_people",
     "trust",
