@@ -182,7 +182,7 @@ class Blocks:
 def requests_of(folder: Path) -> None:
     """Write thirty requests to a batch file."""
     batch = ["--judge", "openai:smollm2@http://127.0.0.1:9/v1", "--batch", "requests.jsonl"]
-    what = ["ask", "essays.csv", "more persuasive", "--orders", "both", "--limit-calls", "30"]
+    what = ["ask", "essays.csv", "more persuasive", "--orders", "both"]
     assert main([*what, *batch, "--store", "batch.sqlite", "--quiet"]) == 4
 
 
