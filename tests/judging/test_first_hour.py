@@ -12,6 +12,7 @@ import judging
 from judging.datasets.files import CACHE_VARIABLE
 from judging.datasets.models import MODELS
 from judging.judges.demo import DemoJudge
+from judging.judges.spending import Spending
 from judging.practice import meter as meters
 from judging.practice.asking.links import links_first
 from judging.practice.cli import _attach, app, main, parse
@@ -103,12 +104,19 @@ class TestFirstLine:
         command += ["--store", str(tmp_path / "s.sqlite"), "--limit-calls", "12"]
         assert main(command) == 3
         assert "judging: at most 12 calls, about" in capsys.readouterr().err
+        meter = meters.Meter(40, shown=False)
+        meter.judge = SimpleNamespace(spending=Spending(calls=12))
+        assert meter.bar.total == 12
+        meter.expect(30)
+        assert meter.bar.total == 12
+        meter.expect(7)
+        assert meter.bar.total == 7
 
     @pytest.mark.parametrize(
         ("waits", "at_once", "time"),
-        # A load of 9 s and then 1 s a call, 98 s in all; the same, 14 calls at once; two answers
-        # that come together after 2 s.
-        [((10, 1), 1, "2 min"), ((10, 1), 14, "7 s"), ((2, 0), 1, "2 min")],
+        # A load of 9 s and then 1 s a call, 98 s in all; 14 side by side, so that 7 rounds take
+        # 11 s each, and the second answer came right after the first; two together after 2 s.
+        [((10, 1), 1, "2 min"), ((10, 1), 14, "77 s"), ((2, 0), 1, "2 min")],
     )
     def test_time_is_that_of_the_second_answer_or_of_both(self, waits, at_once, time, monkeypatch):
         now = [0.0]
