@@ -84,9 +84,10 @@ def settled(
                         items=error.items,
                     ) from None
                 wins = prior = 1.0 / (c.n_items - 1)
+                given = f"{wins:.3g} {'win' if wins == 1.0 else 'wins'}"
                 notes.append(
                     f"{error.reason}: every item was given one win and one loss, spread over the "
-                    f"others (a prior of {wins:.3g} wins on every pair), which keeps scores finite "
+                    f"others (a prior of {given} on every pair), which keeps scores finite "
                     "and sets their scale; trust ranks and order more than intervals of differences"
                 )
         except UnidentifiedBiasError:

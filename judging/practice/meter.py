@@ -58,8 +58,14 @@ class Meter:
         self._judge = judge
         self.began = perf_counter() if self.began is None else self.began
         spending = getattr(judge, "spending", None)
+        self.expect(self.bar.total)
         if spending is not None and all(spending is not one for one, _ in self._spent):
             self._spent.append((spending, _counts(spending)))
+
+    def expect(self, calls: int) -> None:
+        """So many calls at most, or what the limit allows; the bar counts them."""
+        limit = getattr(getattr(self.judge, "spending", None), "limit_calls", None)
+        self.bar.total = calls if limit is None else min(calls, limit)
 
     def __call__(self, *, done: int, total: int, answers: Sequence[Answer]) -> None:
         """Note new answers."""
@@ -76,16 +82,15 @@ class Meter:
 
     def _tell_time(self) -> None:
         """The first line: how many calls, and how long they take if they go on like this."""
-        self.told, now, spending = True, perf_counter(), getattr(self.judge, "spending", None)
-        calls = self.bar.total
-        if spending is not None and spending.limit_calls is not None:
-            calls = min(calls, spending.limit_calls)
+        self.told, now, calls = True, perf_counter(), self.bar.total
         if self.began is None or self.first is None or calls <= self.calls:
             return
         spent, gap = now - self.began, now - self.first
-        # One by one, of which the first may have had to wait for a model; or both together.
-        each = gap if gap > TOGETHER * spent else spent / self.calls
+        # One by one, of which the first may have had to wait for a model; or both together, as a
+        # batch; or side by side, each as long as the time until there were two.
         at_once = getattr(getattr(self.judge, "options", None), "concurrency", 1)
+        each = gap if gap > TOGETHER * spent else spent / self.calls
+        each = spent if at_once > 1 else each
         time = duration(calls * each / min(at_once, calls))
         say: Any = self.bar.write if spent > self.bar.delay else print  # not to draw it early
         say(f"judging: at most {calls:,} calls, about {time} by the first two", file=sys.stderr)

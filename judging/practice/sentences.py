@@ -107,12 +107,12 @@ def percent(share: float) -> str:
     """A probability as a percentage that never claims certainty."""
     if share >= 0.995:
         return "over 99%"
-    return "under 1%" if share < 0.005 else f"{100 * share:.0f}%"
+    return "under 1%" if share <= 0.005 else f"{100 * share:.0f}%"
 
 
 def about(chance: float) -> str:
     """A probability that was drawn: "about 40%", "over 99%"."""
-    return f"{'about ' if 0.005 <= chance < 0.995 else ''}{percent(chance)}"
+    return f"{'about ' if 0.005 < chance < 0.995 else ''}{percent(chance)}"
 
 
 def money(sum_: float) -> str:

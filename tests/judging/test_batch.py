@@ -224,8 +224,11 @@ def test_only_a_server_has_batches_and_only_a_file_waits(tmp_path):
 # Rankings in rounds -----------------------------------------------------------------------------
 
 
-def rounds(command, store, tmp_path, *, lose=0.0, most=12):
-    """Run a command until it is done, its batches answered by the stand-in; how many it wrote."""
+def rounds(command, store, tmp_path, *, lose=0.0, lost=0, most=12):
+    """Run a command until it is done, its batches answered by the stand-in; how many it wrote.
+
+    lose : the share of answers that are lost; lost : how many of the second file are, the last.
+    """
     rng, sent = np.random.default_rng(2), []
     for _ in range(most):
         path = tmp_path / "requests.jsonl"
@@ -237,6 +240,7 @@ def rounds(command, store, tmp_path, *, lose=0.0, most=12):
         requests = lines(path)
         sent.append([one["custom_id"] for one in requests])
         kept = [one for one in requests if rng.random() >= lose]
+        kept = kept[: len(kept) - lost] if len(sent) == 2 else kept
         written(tmp_path / "results.jsonl", map(result, kept))
         assert (
             main(["store", "import", str(tmp_path / "results.jsonl"), "--store", str(store)]) == 0
@@ -268,6 +272,13 @@ def test_lost_answers_are_asked_again_and_no_others_but_not_a_few_alone(texts, t
         assert len(store) >= 0.95 * 120
     assert len(sent) == 3, "two rounds, and what those lost"
     assert min(map(len, sent)) > 6
+
+
+@pytest.mark.parametrize(("lost", "files"), [(5, 2), (6, 3)])
+def test_from_a_twentieth_of_the_budget_on_what_is_lost_has_a_file(texts, tmp_path, lost, files):
+    command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--budget", "6x"]
+    sent = rounds(command, tmp_path / "s.sqlite", tmp_path, lost=lost)
+    assert len(sent) == files, "of 120, fewer than six are not worth one"
 
 
 def test_several_rankings_share_the_file_of_a_round(texts, tmp_path):

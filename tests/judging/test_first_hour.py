@@ -82,9 +82,9 @@ class TestLimits:
 class TestFirstLine:
     @pytest.mark.parametrize(
         ("waits", "at_once", "time"),
-        # A load of 9 s and then 1 s a call, 98 s in all; the same, 14 calls at once; two answers
-        # that come together after 2 s.
-        [((10, 1), 1, "2 min"), ((10, 1), 14, "7 s"), ((2, 0), 1, "2 min")],
+        # A load of 9 s and then 1 s a call, 98 s in all; 14 side by side, so that 7 rounds take
+        # 11 s each, and the second answer came right after the first; two together after 2 s.
+        [((10, 1), 1, "2 min"), ((10, 1), 14, "77 s"), ((2, 0), 1, "2 min")],
     )
     def test_time_is_that_of_the_second_answer_or_of_both(self, waits, at_once, time, monkeypatch):
         now = [0.0]

@@ -58,11 +58,11 @@ def answers(store: Path) -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def essays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Six texts, so thirty questions, and a command `judging` that is this clone's."""
+    """Eight texts, so 56 questions, and a command `judging` that is this clone's."""
     from tests.tiny_models import sentences
 
     with (folder / "essays.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["text"], *([text] for text in sentences(4, 6))])
+        csv.writer(file).writerows([["text"], *([text] for text in sentences(4, 8))])
     command = folder / "judging"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m judging "$@"\n')
     command.chmod(0o755)
@@ -79,7 +79,7 @@ def holds_what_one_process_answers(folder: Path) -> None:
     what = ["essays.csv", "more persuasive", "--judge", "smollm2", "--orders", "both", "--quiet"]
     assert main(["ask", *what, "--store", "one.sqlite"]) == 0
     theirs, ours = answers(folder / "judgements.sqlite"), answers(folder / "one.sqlite")
-    assert len(ours) == 30
+    assert len(ours) == 56
     assert theirs.keys() == ours.keys()
     assert max(np.abs(theirs[k] - ours[k]).max() for k in ours) < 1e-4  # of other batches
 

@@ -31,6 +31,7 @@ class TestCounts:
             ("player1", "player2", "win1", "win2", "ties"),
             ("model_a", "model_b", "wins_a", "wins_b", "n_ties"),
             ("model", "opponent", "wins", "losses", "ties"),
+            ("A", "B", "A wins", "B wins", "ties"),
         ],
     )
     def test_a_row_has_as_many_wins_as_it_counts(self, names):
@@ -38,6 +39,19 @@ class TestCounts:
         assert wins([row]) == {("x", "y"): 4, ("y", "x"): 2}
         del row[names[-1]]
         assert wins([row]) == {("x", "y"): 3, ("y", "x"): 1}
+
+    def test_columns_are_places_only_where_a_pair_stands_both_ways_round(self):
+        names = ("A", "B", "A wins", "B wins")
+        rows = [("x", "y", 8, 3), ("y", "z", 4, 4), ("x", "z", 9, 1)]
+        table = pd.DataFrame(rows, columns=names)
+        assert not read(table).in_order
+        assert any(
+            "no preference" in note or "nothing is said" in note for note in read(table).notes
+        )
+        home = pd.DataFrame([*rows, ("z", "x", 1, 5)], columns=names)
+        assert read(home).in_order
+        itself = pd.DataFrame([*rows, ("x", "x", 1, 5)], columns=names)
+        assert not read(itself).in_order, "control: an item with itself has no two ways"
 
     def test_a_leaderboard_against_one_baseline(self):
         row = {"name": "x", "n_wins": 3, "n_wins_base": 1, "n_draws": 2, "n_total": 6}
@@ -169,6 +183,28 @@ class TestGuess:
         assert f"is it {asked}?" in str(error.value)
         assert wins(self.ROWS, **options) == {("x", "y"): 1, ("z", "y"): 1, ("z", "x"): 1,
                                               ("x", "z"): 1}  # fmt: skip
+
+    def test_a_place_is_the_only_difference_between_two_columns(self):
+        """Rater has an a and Text B a b: they are no a and b."""
+        rows = [
+            {"Rater": "ann", "Text A": "x", "Text B": "y", "Said": "A"},
+            {"Rater": "ben", "Text A": "y", "Text B": "z", "Said": "about the same"},
+            {"Rater": "ann", "Text A": "z", "Text B": "x", "Said": "B"},
+            {"Rater": "ben", "Text A": "x", "Text B": "z", "Said": "can't decide"},
+        ]
+        with pytest.raises(ComparisonError) as error:
+            wins(rows)
+        asked = "--column first='Text A' --column second='Text B' --column winner='Said'"
+        assert f"is it {asked}?" in str(error.value)
+        named = {"first": "Text A", "second": "Text B", "winner": "Said"}
+        assert wins(rows, **named) == {("x", "y"): 1, ("y", "z"): 0.5, ("z", "y"): 0.5,
+                                       ("x", "z"): 1}  # fmt: skip
+
+    def test_signs_between_names_are_verdicts_too(self):
+        rows = [{"One": a, "Two": b, "Said": f"{b}>>{a}"} for a, b in ("xy", "yz", "zx")]
+        with pytest.raises(ComparisonError) as error:
+            wins(rows)
+        assert "is it --column first='One' --column second='Two'" in str(error.value)
 
     def test_columns_that_do_not_fit_are_not(self):
         with pytest.raises(ComparisonError) as error:

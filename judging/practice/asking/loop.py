@@ -29,7 +29,7 @@ from poe.resistance import component_of
 
 __all__ = ["Loop", "as_set"]
 
-FEW = 0.05  # of a budget: what is not worth a file, and a day of waiting, of its own
+FEW = 20  # in a budget, one of so many: fewer are not worth a file, and a day of waiting
 
 
 class FilledMeanwhileError(Exception):
@@ -163,7 +163,7 @@ class Loop(ABC):
     def left(self) -> int:
         """Comparisons that the budget leaves; none where they are too few for a file."""
         left = max(self.total - self.asked, 0)
-        few = self.by_file and self.linked and left <= max(1, FEW * self.total)
+        few = self.by_file and self.linked and (left == 1 or left * FEW < self.total)
         return 0 if few else left
 
     @property

@@ -113,7 +113,7 @@ class Tournament(Loop):
     def run(self, calls: int) -> None:
         """Ask in rounds until so many comparisons are answered, none is left, or a limit is met."""
         self.budget = self.total = calls
-        self.meter.bar.total = max(calls - len(self.p), 0)
+        self.meter.expect(max(calls - len(self.p), 0))
         try:
             self.ask_all()
         finally:

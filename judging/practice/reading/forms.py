@@ -7,7 +7,7 @@
     winner_model_a, winner_model_b, winner_tie beside model_a and model_b, 0 or 1 (the same)
     generator_1, generator_2, preference 1 the first, 2 the second, 1.5 or 0 a tie, and between
                                          (alpaca_eval's annotations)
-    left, right, winner                  (evalica)
+    left, right, winner                  (evalica); also home and away, or a and b
     winner, loser                        decisions whose order is not known
     A>>B, A=B among the verdicts          (Arena-Hard)
     first, second, p, in_order           1 throughout where the first was shown first, 0 where that
@@ -35,6 +35,7 @@ from judging.practice.reading.names import (
     COUNTS,
     OPPOSED,
     PEOPLE,
+    PLACED,
     PROMPTS,
     SIDES,
     TEXTS,
@@ -106,12 +107,13 @@ def read(
 
     sides = _sides(find, first, second)
     if sides is None:
+        title = under_a_title(table.columns)
         raise UnnamedError(
             f"{where}no two columns of {name_some(table.columns, 12)} say who was compared",
-            "a row is one comparison, with a column for each of the two: name them (first= and "
+            ("" if title else hint(table, winner=winner))
+            or "a row is one comparison, with a column for each of the two: name them (first= and "
             "second=, each after --column on the command line), or call them first and second, or "
-            "model_a and model_b"
-            f"{under_a_title(table.columns) or hint(table, winner=winner)}",
+            f"model_a and model_b{title}",
         )
     in_order = shape.in_order and [plain(name) for name in sides] != ["winner", "loser"]
     values, notes = verdicts(table, sides, find, p, winner, meanings(tie_word, skip_word))
@@ -212,7 +214,7 @@ def _sides(find: Callable[..., Any], first: str | None, second: str | None) -> A
     known = [
         ("first", "second"),
         *pairs_of(SIDES),
-        ("left", "right"),
+        *PLACED,
         ("winner", "loser"),
         *OPPOSED,
     ]

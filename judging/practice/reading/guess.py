@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from judging.practice.reading.columns import EMPTY
-from judging.practice.reading.names import NONE, PLACES, TIES, cells, word
+from judging.practice.reading.names import NONE, PLACES, SIGNS, TIES, cells, word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ def hint(
     if best < 0.9:
         return ""
     roles = zip(("first", "second", "winner"), found, (first, second, winner), strict=True)
-    return f"; is it {' '.join(f'--column {r}={name!r}' for r, name, known in roles if not known)}?"
+    return f"is it {' '.join(f'--column {r}={name!r}' for r, name, known in roles if not known)}?"
 
 
 def _share(first: list[str], second: list[str], said: list[str], names: tuple[str, str]) -> float:
@@ -48,9 +48,21 @@ def _share(first: list[str], second: list[str], said: list[str], names: tuple[st
     ties = {*TIES, *NONE}
     places = {word(name) for name in names}
     for pair in PLACES:
-        if all(place in word(name) for place, name in zip(pair, names, strict=True)):
+        if _differ(word(names[0]), word(names[1]), *pair):
             places |= set(pair)
     rows = [row for row in zip(first, second, said, strict=True) if row[2].lower() not in EMPTY]
-    fits = [v in (a, b) or word(v) in places | ties for a, b, v in rows if a != b]
-    named = any(v in (a, b) or word(v) in places for a, b, v in rows)
-    return sum(fits) / len(rows) if rows and named else 0.0
+    fits = list[bool]()
+    named = False
+    for a, b, verdict in rows:
+        signs = SIGNS.fullmatch(verdict)
+        words = [verdict] if signs is None else [signs["one"], signs["other"]]
+        won = all(one in (a, b) or word(one) in places for one in words)
+        named |= won
+        fits.append(a != b and (won or word(verdict) in ties))
+    return sum(fits) / len(rows) if named else 0.0
+
+
+def _differ(one: str, other: str, place: str, opposite: str) -> bool:
+    """Whether two names are the same but for a place: texta and textb, leftentry, rightentry."""
+    ends = ((one[:k], one[k + len(place) :]) for k in range(len(one)) if one.startswith(place, k))
+    return any(begin + opposite + end == other for begin, end in ends)

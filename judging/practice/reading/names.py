@@ -9,6 +9,7 @@ from typing import Any
 __all__ = ["cells", "meanings", "meant", "pairs_of", "plain", "word"]
 
 PLACES = (("a", "b"), ("1", "2"), ("first", "second"), ("left", "right"), ("home", "away"))
+PLACED = (("left", "right"), ("home", "away"), ("a", "b"))  # places that are columns themselves
 SIDES = ("model", "generator", "system", "item", "player", "name", "id", "candidate", "team")
 OPPOSED = tuple((one, other) for one in ("model", "system", "generator", "player", "item", "name")
                 for other in ("opponent", "baseline", "reference", "against"))  # fmt: skip
@@ -20,10 +21,16 @@ PROMPTS = ("prompt", "prompt_id", "question", "question_id", "instruction", "tas
            "context", "context_id")  # fmt: skip
 PEOPLE = ("annotator", "annotator_id", "rater", "judge", "judge_user", "user", "worker")
 TIES = {"tie", "tied", "tiebothbad", "tiebothgood", "bothbad", "bothgood", "both", "neither",
-        "draw", "drawn", "equal", "equals", "same", "even", "0.5"}  # fmt: skip
+        "draw", "drawn", "equal", "equals", "same", "thesame", "even", "0.5", "aboutthesame",
+        "aboutequal", "equallygood", "equallybad", "similar", "nodifference",
+        "nopreference"}  # fmt: skip
 NONE = {"unresolved", "unrateable", "unratable", "skip", "skipped", "invalid", "error", "failed",
         "refused", "noverdict", "nodecision", "undecided", "abstain", "dontknow",
-        "cannottell", "canttell"}  # fmt: skip
+        "cannottell", "canttell", "cannotdecide", "cantdecide", "cannotsay", "cantsay", "notsure",
+        "unsure"}  # fmt: skip
+SIGNS = re.compile(
+    r"\[*\s*(?P<one>[^<>=~]+?)\s*(?P<sign>>>?|<<?|==?|~)\s*(?P<other>[^<>=~]+?)\s*\]*"
+)  # A>>B, B<A, [[A=B]]
 CODES = {"-1", "0", "1", "2", "true", "false", "yes", "no"}  # verdicts that need a key
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
@@ -18,6 +17,7 @@ from judging.practice.reading.names import (
     PLACES,
     PROBABILITIES,
     SIDES,
+    SIGNS,
     TEXTS,
     TIES,
     VERDICTS,
@@ -37,9 +37,6 @@ __all__ = ["MissingColumnError", "UnsaidError", "numbers", "verdicts"]
 
 
 TIED = {"=", "==", "~"}
-SIGNS = re.compile(
-    r"\[*\s*(?P<one>[^<>=~]+?)\s*(?P<sign>>>?|<<?|==?|~)\s*(?P<other>[^<>=~]+?)\s*\]*"
-)
 SAY = ("_winner", "_verdict", "_preference")  # how a column that says who won may end
 
 
@@ -88,9 +85,9 @@ def verdicts(
     if column is None:
         raise UnsaidError(
             f"none of the columns {name_some(table.columns, 12)} says who won",
-            "name it (winner= for names and ties, p= for the probability that the first is better; "
-            "each after --column on the command line)"
-            + hint(table, first=sides[0], second=sides[1]),
+            hint(table, first=sides[0], second=sides[1])
+            or "name it (winner= for names and ties, p= for the probability that the first is "
+            "better; each after --column on the command line)",
         )
     return _words(table[column], column, table[sides[0]], table[sides[1]], sides, own)
 

@@ -3,6 +3,8 @@
 home.team, away.team, home.wins, away.wins      as BradleyTerry2 has them
 model, opponent, wins, losses, ties
 name, n_wins, n_wins_base, n_draws              as alpaca_eval has them, against its baseline
+
+Where no pair stands both ways round, the columns say who was counted and not who was shown first.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from judging.practice.reading.names import OPPOSED, SIDES, pairs_of, plain
+from judging.practice.reading.names import OPPOSED, PLACED, SIDES, cells, pairs_of, plain
 from judging.practice.reading.shapes.turned import Turned, column_of, repeated, whole
 from poe.errors import ComparisonError
 
@@ -22,7 +24,7 @@ WINS = ("wins", "win", "won", "n_wins", "n_win", "count", "votes")
 TIES = ("ties", "draws", "tied", "n_ties", "n_draws", "tie", "draw")
 PAIRS = (*pairs_of(WINS), ("wins", "losses"), ("win", "loss"), ("won", "lost"),
          ("n_wins", "n_losses"), ("n_wins", "n_wins_base"))  # fmt: skip
-NAMES = (("first", "second"), *pairs_of(SIDES), *OPPOSED)
+NAMES = (("first", "second"), *pairs_of(SIDES), *OPPOSED, *PLACED)
 ALONE = (*SIDES, "column_1")  # who won against the one baseline
 MAX_ROWS = 2_000_000  # rows that counts may become
 
@@ -45,11 +47,16 @@ def rows(table: pd.DataFrame, *sides: str) -> Turned | None:
         )
     of = [list(chain.from_iterable(map(repeat, range(len(table)), count))) for count in counts]
     p = [value for rows, value in zip(of, (1.0, 0.0, 0.5), strict=False) for _ in rows]
-    note = f"counts of wins: {won!r} of {first!r}, {lost!r} of {second!r}" + (
-        "" if tied is None else f", ties in {tied!r}"
-    )
+    notes = [f"counts of wins: {won!r} of {first!r}, {lost!r} of {second!r}"]
+    notes[0] += "" if tied is None else f", ties in {tied!r}"
+    pairs = set(zip(cells(table[first]), cells(table[second]), strict=True))
+    if not (both_ways := any(one != other and (other, one) in pairs for one, other in pairs)):
+        notes.append(
+            "no two are counted both ways round, so nothing is said of a preference for a position"
+        )
     turned = repeated(table, [*chain.from_iterable(of)], {"p": p})
-    return Turned(turned, (note,), {"first": first, "second": second, "p": "p"})
+    named = {"first": first, "second": second, "p": "p"}
+    return Turned(turned, tuple(notes), named, in_order=both_ways)
 
 
 def _found(table: pd.DataFrame, known: Iterable[Sequence[str]]) -> tuple[str, str] | None:
