@@ -7,7 +7,8 @@ import numpy as np
 from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
-from poe.graph import Graph, soon_all_linked, strong_components
+from poe.graph import Graph
+from poe.links import soon_all_linked, strong_components
 
 FEW = 100  # items, whose ways all fit a small matrix
 

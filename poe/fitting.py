@@ -28,7 +28,8 @@ from poe.experts import (
     get_expert,
 )
 from poe.experts.ties import Tied, with_ties
-from poe.graph import Graph, component_labels, is_small
+from poe.graph import Graph, is_small
+from poe.links import component_labels
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
@@ -115,7 +116,6 @@ def fit(
         raise ValueError(f"solver must be 'auto', 'dense' or 'sparse', not {solver!r}")
     if isinstance(prior, str) and prior != "fit":
         raise ValueError(f"prior must be a number of wins or 'fit', not {prior!r}")
-    x = _covariate(covariate, len(comparisons), bias, prior)
     problem = comparisons if isinstance(prior, str) else add_prior(comparisons, prior)
     # A prior's ties were never shown in any order, so they have nothing to do with the bias.
     ties = len(problem) - len(comparisons)
@@ -123,7 +123,7 @@ def fit(
         comparisons=problem,
         expert=chosen,
         bias=None if bias == "fit" else _gamma(comparisons, chosen, bias),
-        tilt=1.0 if covariate is None and not ties else np.append(x, np.zeros(ties)),
+        tilt=_tilt(covariate, len(comparisons), ties, bias, prior),
         ties=ties,
         dense=solver == "dense" or (solver == "auto" and is_small(problem)),
         exact=solver == "dense" or (solver == "auto" and comparisons.n_items <= EXACT),
@@ -286,14 +286,16 @@ def _start(task: Task, graph: Graph, gamma: float) -> Floats | float:
     return found.scores[0]
 
 
-def _covariate(given: ArrayLike | None, k: int, bias: Any, prior: Any) -> Floats:
-    """(K,) what a bias is multiplied by."""
-    x = np.ones(k) if given is None else np.asarray(given, dtype=float)
+def _tilt(given: ArrayLike | None, k: int, ties: int, bias: Any, prior: Any) -> Floats | float:
+    """What a bias is multiplied by in k comparisons, a covariate or 1, and 0 in a prior's ties."""
+    if given is None:
+        return np.repeat([1.0, 0.0], [k, ties]) if ties else 1.0
+    x = np.asarray(given, dtype=float)
     if x.shape != (k,) or not np.isfinite(x).all() or not x.any():
         raise ComparisonError(f"covariate must be {k} finite numbers, not all 0")
-    if given is not None and (isinstance(prior, str) or bias in (None, "mean")):
+    if isinstance(prior, str) or bias in (None, "mean"):
         raise ValueError("a covariate needs bias='fit' or a number, and no prior that is fitted")
-    return x
+    return np.append(x, np.zeros(ties))
 
 
 def _gamma(comparisons: Comparisons, expert: Expert, bias: Any) -> float:

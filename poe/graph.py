@@ -1,18 +1,16 @@
-"""The comparison graph of one small problem, or of many: W, its Laplacian, and who is linked."""
+"""The comparison graph of one small problem, or of many: W, its Laplacian, and their systems."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dgesv, dposv
 
-from poe.arrays import Array, Floats, Indices, Mask
+from poe.arrays import Floats, Indices
 
 # All are about speed alone, timed on two ordinary cores; results do not depend on them.
-SMALL = 10_000  # entries of W up to which products with the dense matrix are quickest
-FEW = 100  # items up to which NumPy finds groups sooner than a search by SciPy
-ROUNDS = 6  # in which a search of random comparisons reaches all items
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 # In multiplications: what conjugate gradients cost before they begin, and a comparison.
 FIXED, EACH = 1.5e7, 200.0
@@ -31,7 +29,6 @@ class Graph:
     and (B,) for a stack. `poe.large.LargeGraph` does the same for one huge problem.
     """
 
-    _matrix: Floats | None = None  # W, where it is so small that products are the quickest way
     ridge: float = 0.0  # added to the diagonal of the Laplacian, by large graphs only
     has_strain: bool = False  # whether groups of items must be looked at besides each item
 
@@ -43,9 +40,6 @@ class Graph:
         cell = np.maximum(first, second) * n_items + np.minimum(first, second)
         self._first, self._second, self._cell = first, second, cell
         if not self.batch:
-            if n_items * len(first) <= SMALL:
-                self._matrix, row = np.zeros((len(first), n_items)), np.arange(len(first))
-                self._matrix[row, first], self._matrix[row, second] = 1.0, -1.0
             return
         column = np.arange(b).reshape(self.batch)
         # Places in the flattened arrays: one index is quicker to follow than two.
@@ -69,15 +63,11 @@ class Graph:
 
     def differences(self, x: Floats) -> Floats:
         """W x: (N, *batch) to (K, *batch)."""
-        if self._matrix is not None:
-            return self._matrix @ x
         flat = x.reshape(-1)
         return (flat.take(self._first) - flat.take(self._second)).reshape(self.first.shape)
 
     def transposed(self, y: Floats) -> Floats:
         """W' y: (K, *batch) to (N, *batch)."""
-        if self._matrix is not None:
-            return y @ self._matrix
         total = sums(self._first, y, self.size) - sums(self._second, y, self.size)
         return total.reshape(self.n, *self.batch)
 
@@ -155,10 +145,8 @@ def solve_one(links: Floats, right: Floats) -> Floats:
 
     By LAPACK itself: for sixteen items, calling it through NumPy costs more than solving.
     """
-    from scipy.linalg.lapack import dgesv, dposv
-
-    matrix, x = -links, np.zeros(right.shape)
-    matrix.reshape(-1)[:: len(links) + 1] = links.sum(axis=0) + links.sum(axis=1)
+    matrix, x, one = -links, np.zeros(right.shape), np.ones(len(links))
+    matrix.reshape(-1)[:: len(links) + 1] = links @ one + one @ links
     _, x[1:], failed = dposv(matrix[1:, 1:], right[1:], lower=1)
     if failed:  # rounding has left a pivot below zero, and exchanges of rows may do without it
         _, _, x[1:], failed = dgesv((matrix - np.triu(links.T, 1))[1:, 1:], right[1:])
@@ -197,88 +185,3 @@ def eliminate(links: Floats, right: Floats) -> Floats:
 def sums(cell: Indices, value: Floats, size: int) -> Floats:
     """Sum the values of each cell: one flat bincount, far faster than np.add.at."""
     return np.bincount(cell.ravel(), value.ravel(), minlength=size)  # type: ignore[return-value]
-
-
-def component_labels(first: Array, second: Array, n_items: int) -> Indices:
-    """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
-    ends = np.concatenate([first, second]), np.concatenate([second, first])
-    if n_items <= FEW and soon_all_linked(*ends, n_items):
-        return np.zeros(n_items, dtype=np.intp)
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    links = csr_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
-    return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
-
-
-def reachable(tail: Array, head: Array, n_items: int) -> Mask:
-    """(n_items, n_items) whether arrows from tail to head lead from one to another."""
-    paths = np.eye(n_items, dtype=np.float32)
-    paths[tail, head] = 1.0
-    for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
-        paths = np.minimum(paths @ paths, 1.0)
-    return paths > 0
-
-
-def soon_all_linked(tail: Array, head: Array, n_items: int) -> bool:
-    """Whether a few arrows, tail to head, lead from the first item to each other one, and back.
-
-    Then each leads to each. False may also mean that it takes more than `ROUNDS` of them.
-    """
-    for start, end in ((tail, head), (head, tail)):
-        reached = np.zeros(n_items, dtype=bool)
-        reached[0] = True
-        for _ in range(ROUNDS):
-            reached[end[reached[start]]] = True
-            if reached.all():
-                break
-        else:
-            return False
-    return True
-
-
-def strong_components(n_items: int, edges: Indices) -> Indices:
-    """Label of each item's strongly connected component in a directed graph; edges (E, 2)."""
-    if n_items <= FEW:
-        reached = reachable(edges[:, 0], edges[:, 1], n_items)
-        return np.unique((reached & reached.T).argmax(axis=1), return_inverse=True)[1]
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    arrows = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
-    return connected_components(arrows, directed=True, connection="strong")[1]
-
-
-class Layout(NamedTuple):
-    """Comparisons sorted by the item shown first: rows order[start[i]:start[i + 1]] show item i.
-
-    first, second : the items of the sorted rows, first[start[i]:start[i + 1]] = i. Indices are
-    32-bit where that is enough, because large problems are bound by memory traffic.
-    """
-
-    order: Array
-    start: Array
-    first: Array
-    second: Array
-
-    @classmethod
-    def of(cls, first: Array, second: Array, n_items: int) -> Layout:
-        """By the columns of a sparse matrix: a counting sort, linear in their number."""
-        from scipy.sparse import csr_array
-
-        k, n = len(first), n_items
-        index: Any = np.int32 if max(k, n) < 2**31 else np.int64
-        row = np.arange(k + 1)
-        ends = (one.astype(index) for one in (second, first, row))
-        columns = csr_array(tuple(ends), shape=(k, n)).tocsc()
-        item = np.repeat(np.arange(n, dtype=index), np.diff(columns.indptr))
-        return cls(columns.indices, columns.indptr, item, columns.data)
-
-    def search(self) -> tuple[Array, Array]:
-        """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import breadth_first_order
-
-        one, n = np.broadcast_to(1.0, self.second.shape), len(self.start) - 1
-        shown = csr_array((one, self.second, self.start), shape=(n, n))
-        return tuple(breadth_first_order(shown, 0, directed=False))

@@ -19,7 +19,8 @@ from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.existence import bias_identified
 from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.graph import Graph, component_labels, is_small
+from poe.graph import Graph, is_small
+from poe.links import component_labels
 from poe.ranks import held_together, places_of
 from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, sandwich
 from poe.stack import differences, pseudo_inverse

@@ -29,7 +29,8 @@ from poe import newton
 from poe.arrays import Array, Floats, Indices
 from poe.comparisons import Comparisons
 from poe.experts import Expert
-from poe.graph import Graph, component_labels, sums
+from poe.graph import Graph, sums
+from poe.links import component_labels
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
 BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at most their square

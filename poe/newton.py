@@ -120,7 +120,7 @@ def solve(
         scale = np.minimum(np.minimum(most, OWN * degree), LIGHTEST * weight.min(axis=0))
         scale = np.maximum(scale, ROUNDING * degree)
     stiffest = float(expert.curvature(0.0 * p, p).max())
-    d = graph.differences(scores) if np.any(start) else np.zeros(p.shape)
+    d = graph.differences(scores) if scores.any() else np.zeros(p.shape)
     if _any(gamma):
         d = d - tilt * gamma
     pull = weight * expert.slope(d, p)

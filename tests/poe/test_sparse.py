@@ -8,7 +8,7 @@ from scipy.sparse.linalg import lsqr
 import poe
 from poe import newton
 from poe.experts import BradleyTerry
-from poe.graph import component_labels
+from poe.links import component_labels
 from poe.scores import add_prior
 from tests.helpers import random_comparisons
 
