@@ -62,7 +62,7 @@ poeLive.commit = (() => {
     let veils = [];
     const lift = () => {
       veils.forEach((one) => {
-        one.querySelector(":scope > .jc-lift").remove();
+        one.querySelector(":scope > .jc-over").remove();
         one.replaceWith(...one.childNodes);
       });
       veils = [];
@@ -72,7 +72,8 @@ poeLive.commit = (() => {
       veils = between(question).map((piece) => {
         const one = html("div", { class: "jc-veiled" });
         piece[0].before(one);
-        html("button", { type: "button", class: "jc-lift" }, one, "Answer, or show it");
+        const over = html("div", { class: "jc-over" }, one); // in which the button stays, however one scrolls
+        html("button", { type: "button", class: "jc-lift" }, over, "Answer, or show it");
         one.append(...piece);
         one.addEventListener("click", (event) => {
           event.preventDefault();
