@@ -26,6 +26,7 @@
     "02-reading-answers.html": ["logprobs", "tokens", "mass"],
     "03-is-the-ranking-any-good.html": ["spearman", "correlation", "kendall", "metric"],
     "14-when-to-stop.html": ["when to stop", "stopping", "how many comparisons", "budget"],
+    "15-when-networks-read.html": ["skillaggregation", "crowdlayer", "bottleneck"],
     "15-several-judges.html": ["several judges", "ensemble", "panel", "majority vote", "jury"],
     "11-running-judges.html": ["speed", "fast", "cache", "throughput"],
     "what-is-new.html": ["new", "findings", "summary", "main results"],

@@ -77,7 +77,7 @@ def _of(k: int, dataset: str) -> str:
     return f"{k} of {CALLS[dataset]}"
 
 
-def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.4) -> Figure:
+def side_by_side(panels: Mapping[str, pd.DataFrame], *, height: float = 3.9) -> Figure:
     """Draw forests of the same rows beside each other, on one scale."""
     figure, axes = plt.subplots(1, len(panels), figsize=(WIDTH, height), sharex=True)
     for at, (ax, (title, rows)) in enumerate(zip(axes, panels.items(), strict=True)):
@@ -271,6 +271,9 @@ def crossing(lead: pd.DataFrame, *, height: float = 3.3) -> Figure:
 # A judge before and after it was asked ------------------------------------------------------------
 
 
+SUMMARIES = {"topicalchat": "dialogues", "summeval": "summaries"}
+
+
 def first_places() -> pd.DataFrame:
     """Collect how often each judge prefers what it reads first, a row a prompt, for `forest`.
 
@@ -281,7 +284,7 @@ def first_places() -> pd.DataFrame:
     dialogues = where(rows, dataset="topicalchat", attribute="mean")
     summaries = where(rows, dataset="summeval", attribute="coherence", system=QWEN.name)
     rows = pd.concat([dialogues, summaries], ignore_index=True)
-    words = rows["dataset"].map({"topicalchat": "dialogues", "summeval": "summaries"})
+    words = rows["dataset"].map(SUMMARIES)
     names = [
         f"{short(system)}, {texts}" for system, texts in zip(rows["system"], words, strict=True)
     ]
@@ -310,6 +313,45 @@ def prompts(rows: pd.DataFrame) -> Figure:
             }
             ax.annotate(name, (x, y), (shift, 7), ha="center", **put)
     ax.set(xlim=(0, 104), xlabel="answers that prefer the first place, %")
+    plots.evidence(ax, "measured")
+    return figure
+
+
+def marks_or_comparisons() -> pd.DataFrame:
+    """Collect what comparing gains over expected marks, with all calls, for `forest`.
+
+    Columns beside those of `effects`: attribute, of which "mean" has a 95% interval over dialogues
+    or articles and the others none.
+    """
+    rows = answer.measured("absolute").query("method == 'avg-prob - expected'")
+    rows = with_t(rows.dropna(subset=["value"]))
+    rows = rows.assign(mean=rows["attribute"] == "mean").sort_values("mean", kind="stable")
+    rows[["low", "high"]] = rows[["low", "high"]].where(rows["mean"])
+    parts = [
+        effects(f"{short(system)}, {SUMMARIES[dataset]}", "measured", part).assign(
+            attribute=part["attribute"]
+        )
+        for (system, dataset), part in rows.groupby(["system", "dataset"], sort=False)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def grading(rows: pd.DataFrame) -> Figure:
+    """Draw on which side of marks comparing falls: a mean with its interval, faint its attributes.
+
+    rows : `marks_or_comparisons`.
+    """
+    figure, ax = plt.subplots(figsize=(WIDTH, 2.6))
+    whole = rows["attribute"] == "mean"
+    forest(ax, rows[whole])
+    names = list(dict.fromkeys(rows.loc[whole, "label"]))
+    each = rows[~whole]
+    colour, marker, _ = KINDS["measured"]
+    heights = each["label"].map(names.index)
+    ax.plot(each["value"], heights + 0.27, marker, color=colour, ms=3, alpha=0.6)
+    for x, side, said in ((-1, "right", "marks are better"), (1, "left", "comparing is better")):
+        ax.text(x, -0.55, said, ha=side, va="center", color=GREY, fontsize=LETTERS)
+    ax.set(ylim=(len(names) - 0.4, -0.85), xlabel="comparing minus marks, points")
     plots.evidence(ax, "measured")
     return figure
 

@@ -37,6 +37,19 @@ PARTS = {  # page -> its parts that have moved -> the page where they are, under
         ),
         "14-when-to-stop.html",
     ),
+    "15-several-judges": dict.fromkeys(
+        (
+            *("judges-second-part", "second-part-a-network-that-reads-the-texts"),
+            *("judges-context", "what-a-network-learns", "a-network-from-scratch"),
+            *("judges-confidence", "the-slope-is-skill-times-certainty", "fig-live-slope"),
+            *("judges-orders", "a-second-judge-or-both-orders", "fig-judges-orders"),
+            *("the-same-methods-on-recorded-answers", "fig-judges-table1"),
+            *("equation-eq-judges-bottleneck", "equation-eq-judges-line"),
+            *("equation-eq-judges-loss", "equation-eq-judges-posterior"),
+            *("equation-eq-judges-certainty", "equation-eq-judges-shrunk"),
+        ),
+        "15-when-networks-read.html",
+    ),
     "results": dict.fromkeys(
         ("claims", "ten-headline-claims", "one-row-per-table", "what-the-words-and-marks-mean"),
         "claims.html",
@@ -86,7 +99,7 @@ LEADS_ON = """\
 """
 LOOK_UP = """\
 <script>{{
-  const to = {table}[location.hash.slice(1)];
+  const to = {table}[location.hash.slice(1).split("--")[0]]; // what follows is a figure's state
   if (to) location.replace(to + location.hash);
 }}</script>
 """

@@ -26,6 +26,7 @@ def anchors(name: str) -> set[str]:
     headings = re.findall(r"^#{2,4} (.+)$", text, re.M)
     made = {re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") for words in headings}
     made |= {f"equation-{name}" for name in re.findall(r"^\$\$ \(([\w-]+)\)$", text, re.M)}
+    made |= set(re.findall(r"^    name: (fig-[\w-]+)$", text, re.M))
     return made | set(re.findall(r"^(?:\(|:label: )([\w-]+)(?:\)=)?$", text, re.M))
 
 

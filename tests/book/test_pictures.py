@@ -56,6 +56,22 @@ def test_the_headline_says_what_the_lines_do(lead):
     assert words["saved"] == f"{saved['regret_one'].min():.0f}"
 
 
+def test_comparing_is_held_against_marks_in_every_attribute():
+    rows = pictures.marks_or_comparisons()
+    assert (rows.groupby("label")["attribute"].nunique() == 5).all()
+    whole = rows["attribute"] == "mean"
+    assert rows.loc[whole, ["low", "high"]].notna().all(axis=None)
+    assert rows.loc[~whole, ["low", "high"]].isna().all(axis=None)
+    stored = answer.measured("absolute").pivot_table(
+        index=["system", "dataset", "attribute"], columns="method", values="value", sort=False
+    )
+    found = (stored["avg-prob"] - stored["expected"]).dropna()
+    np.testing.assert_allclose(np.sort(rows["value"]), np.sort(found), atol=5e-3)
+    ax = pictures.grading(rows).axes[0]
+    (each,) = (line for line in ax.lines if len(line.get_xdata()) > 2)
+    assert set(each.get_xdata()) == set(rows.loc[~whole, "value"])
+
+
 def test_every_prediction_has_its_square(card):
     blocks = paper_pictures.squares(card).set_index("group")
     shares = power.shares(card).set_index("group")

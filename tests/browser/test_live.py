@@ -49,7 +49,7 @@ CHAPTERS = {
     "fig-live-call": "11",
     "fig-live-guess": "12",
     "fig-live-budget": "14-how",  # the first of two pages
-    "fig-live-slope": "15",
+    "fig-live-slope": "15-when",
     "fig-live-crossing": "measured-judge",
 }
 FIGURES = list(CHAPTERS)

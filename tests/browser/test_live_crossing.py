@@ -127,6 +127,18 @@ def test_a_drag_moves_the_share_and_the_lead(
     context.close()
 
 
+def test_on_a_phone_the_controls_wait_in_a_fold(browser: Any, path: Path) -> None:
+    context = browser.new_context(**PHONE)
+    opened = context.new_page()
+    opened.goto(path.as_uri())
+    select = opened.locator(f"#{NAME} select").nth(1)
+    assert not select.is_visible()
+    opened.get_by_text("Choose judge, rival and prompt").tap()
+    select.select_option("gain")
+    assert state(opened)["over"] == "gain"
+    context.close()
+
+
 def test_the_keys_move_it_and_the_address_keeps_it(page: Any, browser: Any, path: Path) -> None:
     choose(page, CELLS[2], "gain", "comparative-2")
     page.locator(f"#{NAME} input").press("ArrowRight")

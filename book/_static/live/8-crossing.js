@@ -125,6 +125,16 @@
     input = live.root.querySelector("input[type=range]");
     select = live.root.querySelectorAll("select")[2];
     live.restart();
+    // On a phone the picture and its caption come first; the point can be dragged, the rest is a tap away.
+    if (matchMedia("(max-width: 600px)").matches) {
+      const controls = live.root.querySelector(".live-controls");
+      const more = document.createElement("details");
+      const summary = document.createElement("summary");
+      more.className = "live-more";
+      summary.textContent = "Choose judge, rival and prompt";
+      controls.replaceWith(more);
+      more.append(summary, controls);
+    }
     live.svg.addEventListener("pointermove", (event) => {
       if (!hand) return;
       const box = live.svg.getBoundingClientRect();
