@@ -123,7 +123,7 @@ def test_a_server_without_log_probabilities_needs_no_prior(folder, capsys):
     """One draw each is a decision, so that texts win everything in the first rounds."""
     with serving() as served:
         judge, draws = f"openai:tiny@{served.url}", ("--judge-option", "draws=1")
-        assert rank(judge, *draws, "--budget", "12", "--set", "undecided=tie") == 0
+        assert rank(judge, *draws, "--budget", "12", "--set", "unanswered=tie") == 0
         assert len(served.requests) == 12
     assert "12 asked now" in capsys.readouterr().out
     assert pd.read_csv("c.csv")["p"].isin([0.0, 0.5, 1.0]).all()

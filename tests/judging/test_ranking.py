@@ -285,8 +285,7 @@ def test_asking_where_it_tells_most_beats_asking_at_random():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"undecided": "ties"},
-        {"on_refusal": "leave"},
+        {"unanswered": "leave"},
         {"rounds": 0},
         {"batch": -2},
     ],
