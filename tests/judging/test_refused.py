@@ -242,7 +242,7 @@ def ranking_of(path, url):
     )
 
 
-PATIENT = ("--set", "unanswered=tie", "--judge-option", "patience=2")
+PATIENT = ("--judge-option", "patience=2")
 
 
 REFUSALS = {
