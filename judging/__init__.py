@@ -2,7 +2,7 @@
 
     judge = judging.open("qwen")                       # or "openai:MODEL@URL", "hf:MODEL", "demo"
     ranking = judging.rank(texts, judge, attribute="more persuasive", budget="10x")
-    ranking.to_frame(); ranking.plot(); judging.report(ranking, "report.html")
+    ranking.to_frame(); judging.report(ranking, "report.html")
     judging.read("votes.csv")                          # any table of comparisons -> poe.Comparisons
 
 The mathematics is the package `poe`. Names and submodules (judging.datasets, judging.panel, ...)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -44,7 +43,6 @@ class Cost:
     """What asking will take: tokens and seconds with how they were found, None if unknown.
 
     tokens_low, tokens_high : between which the tokens will be, the same where they are known.
-    shared : tokens of these that all prompts of a context begin with, by their share of the bytes.
     """
 
     tokens: float
@@ -53,7 +51,6 @@ class Cost:
     seconds_by: str
     tokens_low: float = 0.0
     tokens_high: float = 0.0
-    shared: float = 0.0
 
 
 def cost(
@@ -89,8 +86,7 @@ def cost(
     rate = throughput(answered["at"]) if len(answered) else None
     if rate:
         seconds, measured = n / rate, f"{rate:.3g}/s in this store so far"
-    alike = float(np.mean([_size(beginning(q)) / max(_size(q.text), 1) for q in sample]))
-    return Cost(each * n, by, seconds, measured, low * n, high * n, each * n * alike)
+    return Cost(each * n, by, seconds, measured, low * n, high * n)
 
 
 def duration(seconds: float) -> str:
@@ -100,17 +96,6 @@ def duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} days"
-
-
-def beginning(question: Question) -> str:
-    """Return what stands before the first text: the same in all prompts of a context."""
-    head = re.split(r"\{(?:first|second)\}", question.prompt.template, maxsplit=1)[0]
-    given = "" if question.context is None else question.context.text
-    return head.replace("{context}", given)
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
 
 
 def throughput(at: pd.Series) -> float | None:

@@ -142,7 +142,7 @@ def describe(dataset: str, attribute: str, template: str | None = None) -> str:
         "wording": f"{entry.status}: {STATUS[entry.status]}",
         "labels": ", ".join(entry.prompt.labels),
         "prefix": entry.prompt.prefix or "none",
-        "ending": entry.decoder_only and f"{entry.decoder_only.strip()} (with --decoder-only)",
+        "ending": entry.decoder_only and f"{entry.decoder_only.strip()} (with decoder_only=True)",
         "note": entry.note,
     }
     return "\n".join(f"{name:<10} {text}" for name, text in lines.items() if text)

@@ -168,8 +168,7 @@ def _send(handler, status, kind, content, headers=()):
 
 def complete(body, rng, fault="", detail=""):
     """The reply to a request."""
-    go_on = body.get("continue_final_message") and fault != "new-answer"
-    text = chat_text(body["messages"], go_on=go_on)
+    text = chat_text(body["messages"], go_on=body.get("continue_final_message"))
     log_p = log_probabilities(text)
     if fault == "neither":
         log_p[: 2 * len(LABELS)] = -40.0

@@ -16,8 +16,7 @@ from judging.store import Store
 from poe.arrays import Floats, Indices, Mask
 from poe.errors import name_some
 
-OnRefusal = Literal["skip", "tie", "stop"]
-Undecided = Literal["skip", "tie", "stop"]
+Unanswered = Literal["skip", "tie", "stop"]
 MAX_UNDECIDED_SHARE = 0.1  # of all answers with neither label; beyond it the prompt is wrong
 NO_LABEL = "neither label was named"
 
@@ -33,14 +32,11 @@ class TextJudge:
         What they answer to, where the prompt shows it.
     store
         What keeps the answers; `Store(":memory:")` for this run alone.
-    undecided
-        An answer that gives neither label a probability raises a JudgeError that names the texts
-        ("stop"), is left out ("skip", and raises one where more than a tenth are such), or counts
-        as a "tie".
-    on_refusal
-        A question that the judge will never answer (a content filter, a text too long for it) is
-        left out ("skip", NaN in what `answer` returns), counts as a "tie", or raises a JudgeError
-        ("stop").
+    unanswered
+        A question that the judge will never answer (a content filter, a text too long for it), or
+        whose answer gives neither label a probability, is left out ("skip", NaN in what `answer`
+        returns; a JudgeError where more than a tenth name neither), counts as a "tie", or raises a
+        JudgeError that names the texts ("stop").
     progress
         Handed to the store, called as answers come.
     answered
@@ -72,8 +68,7 @@ class TextJudge:
         *,
         store: Store,
         context: Text | None = None,
-        undecided: Undecided = "stop",
-        on_refusal: OnRefusal = "skip",
+        unanswered: Unanswered = "skip",
         progress: Callable[..., object] | None = None,
         answered: Mapping[str | None, set[tuple[str, str]]] | None = None,
     ) -> None:
@@ -81,7 +76,7 @@ class TextJudge:
             raise JudgeError(f"prompt {prompt.name!r} shows one text; a comparison shows two")
         self.judge, self.prompt, self.texts = judge, prompt, tuple(texts)
         self.store, self.context, self.progress = store, context, progress
-        self.undecided, self.on_refusal, self._answered = undecided, on_refusal, answered
+        self.unanswered, self._answered = unanswered, answered
         self.meanwhile: Callable[[], object] | None = None
         self.new = 0
         self.forget()
@@ -137,7 +132,7 @@ class TextJudge:
             sum(why == NO_LABEL for *_, why in self.refused),
             len(self.pairs) + len(self.refused),
         )
-        p, ties, left_out = decided(questions, said, self.undecided, self.on_refusal, before=before)
+        p, ties, left_out = decided(questions, said, self.unanswered, before=before)
         for k in np.flatnonzero(left_out).tolist():
             first, second = questions[k].first, questions[k].second
             assert second is not None
@@ -165,8 +160,7 @@ class TextJudge:
 def decided(
     questions: Sequence[Question],
     answers: Sequence[Answer],
-    undecided: str,
-    on_refusal: OnRefusal = "skip",
+    unanswered: Unanswered,
     *,
     before: tuple[int, int] = (0, 0),
 ) -> tuple[Floats, int, Mask]:
@@ -174,21 +168,21 @@ def decided(
 
     before : answers with neither label, and all answers, that came before these.
 
-    Raises JudgeError for an answer with neither label if `undecided` is "stop", or "skip" and more
-    than `MAX_UNDECIDED_SHARE` are such, and for what was refused if `on_refusal` is "stop".
+    Raises JudgeError for either if `unanswered` is "stop", and for answers with neither label if it
+    is "skip" and more than `MAX_UNDECIDED_SHARE` are such.
     """
     p = np.array([answer.p for answer in answers], dtype=float)
     refused = np.array([bool(answer.refused) for answer in answers], dtype=bool)
-    if refused.any() and on_refusal == "stop":
+    if refused.any() and unanswered == "stop":
         named = [_named(questions[k]) for k in np.flatnonzero(refused).tolist()]
         raise JudgeError(
             f"the judge refused {len(named)} of {len(p)} comparisons: {name_some(named, 3)} "
-            f"({answers[int(np.argmax(refused))].refused}); leave them out (--set on-refusal=skip) "
-            "or count them as ties (--set on-refusal=tie)"
+            f"({answers[int(np.argmax(refused))].refused}); leave them out (--set unanswered=skip) "
+            "or count them as ties (--set unanswered=tie)"
         )
     silent = np.flatnonzero(np.isnan(p) & ~refused).tolist()
     many = before[0] + len(silent) > max(MAX_UNDECIDED_SHARE * (before[1] + len(p)), 2)
-    if silent and (undecided == "stop" or (undecided == "skip" and many)):
+    if silent and (unanswered == "stop" or (unanswered == "skip" and many)):
         named = [_named(questions[k]) for k in silent]
         labels = " nor ".join(map(repr, questions[0].prompt.labels))
         rule = "; that is more than one in ten" if many else ""
@@ -196,13 +190,12 @@ def decided(
         raise JudgeError(
             f"to {count:,} of {of:,} comparisons the judge said neither {labels}: "
             f"{name_some(named, 3)}{rule}; the answers are kept; change the prompt, "
-            f"{'' if many else 'leave them out (--set undecided=skip), '}or count them as ties "
-            "(--set undecided=tie)"
+            f"{'' if many else 'leave them out (--set unanswered=skip), '}or count them as ties "
+            "(--set unanswered=tie)"
         )
-    left_out = np.where(refused, on_refusal == "skip", np.isnan(p) & (undecided == "skip"))
-    p = np.where(np.isnan(p) & ~left_out, 0.5, p)
-    ties = (refused & ~left_out).sum() + (undecided == "tie") * len(silent)
-    return p, int(ties), left_out
+    left_out = (refused | np.isnan(p)) & (unanswered == "skip")
+    ties = 0 if unanswered == "skip" else int(refused.sum()) + len(silent)
+    return np.where(np.isnan(p) & ~left_out, 0.5, p), ties, left_out
 
 
 def _named(question: Question) -> str:

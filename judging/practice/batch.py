@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -125,14 +125,12 @@ class BatchJudge(Reader):
         beside = pending(store)
         others = _entries(beside)
         before = [json.dumps(other) for other in others]
-        for other in others:
-            alike = other["judge"]["model"] == self.judge.model and other["judge"] != described
-            if alike and other["row"]["question"] in self.waiting:
-                raise JudgeError(
-                    f"{store.path} waits for answers of {self.judge.model} under other options to "
-                    "the same questions, and results would not tell which they are; name another "
-                    "store (--store) for these"
-                )
+        if any(other["judge"] != described for other in others):
+            raise JudgeError(
+                f"{store.path} waits for answers of another judge, or of this one under other "
+                "options, and results would not tell which they are; name another store (--store) "
+                "for these, and join the two later (judging store merge)"
+            )
         write(beside, "".join(f"{line}\n" for line in dict.fromkeys([*before, *notes])))
         paths = []
         for part, some in enumerate(_parts(lines), start=1):
@@ -192,7 +190,7 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
     has several; they are not mixed. Raises JudgeError naming them if it is not said.
     """
     asked = _asked(store)
-    tally, came = Imported(), list[tuple[str, str, dict[str, Any]]]()
+    tally, came = Imported(), list[tuple[str, str, dict[str, Any]]]()  # keys, models, answers
     refused: dict[str, str] = {}
     try:
         # Not splitlines(), which breaks at characters that JSON allows inside a text.
@@ -203,44 +201,37 @@ def import_results(store: Store, path: Path, *, model: str | None = None) -> Imp
         key = None
         try:
             key, response, fault = _parts_of(line)
-            if key in asked:
-                reply = _reply(response, fault)
-                _require_one_answer(asked[key], reply)
-        except _FailedError as failed:
+            if key not in asked:
+                tally.unknown += 1
+                continue
+            reply = _reply(response, fault)
+            answer = _answer(asked[key][0], reply)
+        except (JudgeError, ValueError) as failed:
             tally.failed[str(failed)] += 1
-            if failed.refused and key in asked:
+            if getattr(failed, "refused", False) and key in asked:
                 refused[str(key)] = str(failed)
-            continue
-        if key not in asked:
-            tally.unknown += 1
             continue
         served = reply.get("model")
         named = on_one_line(served)[:300] if served and isinstance(served, str) else NOT_SAID
-        came.append((key, named, reply))
+        came.append((key, named, answer))
     rows, none = list[dict[str, Any]](), list[dict[str, Any]]()
     believed = {} if came or len(refused) >= len(store) else refused
-    for described, entries in _by_judge(asked, came, believed):
-        kept = _model_of(store, described, [served for _, served, _ in entries], model, path)
-        if kept is None:
-            continue
+    described: dict[str, str] = next((entries[0]["judge"] for entries in asked.values()), {})
+    kept = None
+    if came or believed:
+        kept = _model_of(store, described, [served for _, served, _ in came], model, path)
+    if kept is not None:
         known = {**judge_row({**described, "served": kept}), "at": time.time()}
-        for key, served, reply in entries:
+        for key, served, answer in came:
             if served != kept:
                 tally.others[served] += 1
                 continue
-            for entry in asked[key]:
-                if entry["judge"] != described:
-                    continue
-                try:
-                    rows.append({**entry["row"], **known, **_answer(entry, reply)})
-                except (JudgeError, ValueError) as error:
-                    tally.failed[str(error)] += 1
-                    break
-        if not entries or any(served == kept for _, served, _ in entries):
+            rows += [{**entry["row"], **known, **answer} for entry in asked[key]]
+        if rows or not came:
             nothing = dict.fromkeys(COUNTS, 0.0)
             for key, why in refused.items():
-                own = (entry["row"] for entry in asked[key] if entry["judge"] == described)
-                none += [{**row, **known, **nothing, "log_p": encode_log_p((), why)} for row in own]
+                said = {**known, **nothing, "log_p": encode_log_p((), why)}
+                none += [{**entry["row"], **said} for entry in asked[key]]
     done = store.add(rows)
     tally.added, tally.same, tally.differ = done.added, done.same, done.differ
     tally.refused = len({row["question"] for row in none})
@@ -293,18 +284,6 @@ def _reply(response: Any, error: Any) -> dict[str, Any]:
     return body
 
 
-def _require_one_answer(entries: Sequence[Mapping[str, Any]], reply: Mapping[str, Any]) -> None:
-    """_FailedError with the reason where a reply answers none of those that ask its question."""
-    why = ""
-    for entry in entries:
-        try:
-            _answer(entry, reply)
-            return
-        except (JudgeError, ValueError) as error:
-            why = str(error)
-    raise _FailedError(why)
-
-
 def _asked(store: Store) -> dict[str, list[dict[str, Any]]]:
     """What batches of this store ask, by the question's key; a key may have several names."""
     beside = pending(store)
@@ -351,35 +330,6 @@ def _prompt(row: Mapping[str, Any]) -> Prompt:
     """The label words and the answer prefix of a question, without its texts."""
     labels = tuple(json.loads(row["labels"]))
     return Prompt(row["prompt"], "{first}{second}", labels, row["prefix"])
-
-
-def _by_judge(
-    asked: Mapping[str, list[dict[str, Any]]],
-    came: Sequence[tuple[str, str, dict[str, Any]]],
-    refused: Iterable[str],
-) -> list[tuple[dict[str, str], list[tuple[str, str, dict[str, Any]]]]]:
-    """Results for each judge that asked; a question of two is taken by that of the model's name.
-
-    A judge without any is among them where it alone asked what was refused.
-    """
-    judges: list[dict[str, str]] = []
-    for entries in asked.values():
-        judges += [entry["judge"] for entry in entries if entry["judge"] not in judges]
-    groups = []
-    for one in judges:
-        own = []
-        for key, served, reply in came:
-            names = {entry["judge"]["model"] for entry in asked[key]}
-            if not any(entry["judge"] == one for entry in asked[key]):
-                continue
-            # "gpt-4o" is served by "gpt-4o-2024-08-06".
-            near = [name for name in names if served.startswith(name)]
-            if len(names) > 1 and one["model"] != max(near, key=len, default=""):
-                continue
-            own.append((key, served, reply))
-        if own or any(all(entry["judge"] == one for entry in asked[key]) for key in refused):
-            groups.append((one, own))
-    return groups
 
 
 def _model_of(

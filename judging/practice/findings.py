@@ -46,7 +46,6 @@ Correlation = _kind("Correlation", "spearman", "pearson", "texts")
 # What was asked, and what it took.
 Judge = _kind("Judge", "names")
 Cost = _kind("Cost", "comparisons", "new", "stored", "read", "unit")
-Mass = _kind("Mass", "labels", "median", "lowest")  # of probability, on the labels
 Stopped = _kind("Stopped", "of_kind", "because")
 Ended = _kind("Ended", "case", "why", "budget", "had_more", "more")  # a leaderboard's asking
 Intervals = _kind("Intervals")
@@ -66,8 +65,7 @@ LeftOut = _kind("LeftOut", "comparisons", "which", "why")
 Unanswered = _kind("Unanswered", "systems")
 Narrow = _kind("Narrow", "rule")  # intervals, by a rule that looks at the answers
 Length = _kind("Length", "case", "judge", "r")  # the scores go with
-Orders = _kind("Orders", "case", "orders", "errors", "times")  # one or both, and why
-OrderErrors = _kind("OrderErrors", "c", "se")
+Orders = _kind("Orders", "case", "orders", "c", "se")  # one or both, and why
 InRuns = _kind("InRuns", "both", "of")  # rankings in both orders
 
 InOrders = _kind("InOrders", "case", "both", "one")  # pairs

@@ -26,9 +26,8 @@ import numpy as np
 import pandas as pd
 
 from judging.errors import JudgeError
-from judging.machine import WASM, write
+from judging.machine import WASM
 from judging.question import Answer, Prompt, Question, Reader, Text, first_better
-from judging.quoting import csv_text
 from judging.store import schema
 from judging.store.lock import writing
 from judging.store.rows import (
@@ -423,21 +422,6 @@ class Store:
         tokens, computed, seconds, draws : as in `Answer`. at : when it was stored (UTC).
         """
         return self._table().loc[:, :"at"]
-
-    def export(self, path: str | Path) -> int:
-        """Write `table` to a file whose name ends in .csv or .parquet; its number of rows."""
-        path = Path(path)
-        if path.suffix not in (".csv", ".parquet"):
-            raise JudgeError(f"{path}: answers are written as .csv or .parquet; end the name so")
-        table = self.table()
-        try:
-            written = csv_text(table) if path.suffix == ".csv" else table.to_parquet(index=False)
-        except ImportError:
-            raise JudgeError(
-                f"{path}: writing it needs pyarrow: pip install pyarrow; or end its name in .csv"
-            ) from None
-        write(path, written)
-        return len(table)
 
     def comparisons(self, **which: Any) -> Comparisons:
         """The answers of one judge to one prompt in one context; arguments as in `by_context`."""

@@ -112,7 +112,7 @@ def test_the_command_runs_and_finds_its_data(wheel: zipfile.ZipFile, site: Path)
         assert f"judging: judging {name} needs the papers' numbers" in done.stderr
 
 
-def test_rankings_and_panels_need_the_core_and_a_figure_says_what_else(site: Path) -> None:
+def test_rankings_and_panels_need_the_core_and_a_network_says_what_else(site: Path) -> None:
     done = run_in(
         site,
         "import numpy as np, judging\n"
@@ -121,11 +121,11 @@ def test_rankings_and_panels_need_the_core_and_a_figure_says_what_else(site: Pat
         "assert len(ranking.to_frame()) == 4\n"
         "for method in ('average', 'majority', 'dawid-skene'):\n"
         "    judging.panel.aggregate(np.eye(3), method)\n"
-        "try: ranking.plot()\n"
+        "try: judging.panel.aggregate(np.eye(3), 'skill', context=np.eye(3))\n"
         "except judging.JudgeError as error: print(error)",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "a figure needs matplotlib: pip install '.[plot]' in a clone\n"
+    assert done.stdout == "this method needs torch: pip install '.[judge]' in a clone\n"
 
 
 def test_it_runs_without_a_home_in_the_c_locale_in_a_folder_with_a_space(

@@ -189,29 +189,27 @@ def test_sampled_answers_are_counted(tmp_path):
         assert np.exp(one.log_p[0]) * 8 == pytest.approx(round(np.exp(one.log_p[0]) * 8))
 
 
-def test_two_judges_in_one_store_each_get_their_own(tmp_path):
-    """gpt-4o-mini begins with gpt-4o; the same model with other options cannot be told apart."""
-    wanted = questions(3)
+@pytest.mark.parametrize("other", [("gpt-4o-mini", {}), ("gpt-4o", {"draws": 4})])
+def test_a_store_waits_for_the_batches_of_one_judge(tmp_path, other):
+    """Results would not tell whose they are, so that another judge takes another store."""
+    wanted, (name, options) = questions(3), other
     with Store(tmp_path / "s.sqlite", several=True) as store:
-        for name in ("gpt-4o", "gpt-4o-mini"):
-            judge = BatchJudge(ServerJudge(name, NOWHERE))
-            with pytest.raises(JudgeError, match="wait"):
-                store.ask(judge, wanted)
-            (path,) = judge.write(tmp_path / f"{name}.jsonl", store)
-            rows = [result(one, fault="model", detail=f"{name}-2026") for one in lines(path)]
-            written(tmp_path / f"{name}.results", rows)
-        for name in ("gpt-4o-mini", "gpt-4o"):
-            assert import_results(store, tmp_path / f"{name}.results").added == 6
-        for name in ("gpt-4o", "gpt-4o-mini"):
-            judge = ServerJudge(name, NOWHERE)
-            store.ask(judge, wanted)
-            assert judge.specification["served"] == f"{name}-2026"
-        sampled = BatchJudge(ServerJudge("gpt-4o", NOWHERE, draws=4))
+        first = BatchJudge(ServerJudge("gpt-4o", NOWHERE))
         with pytest.raises(JudgeError, match="wait"):
-            store.ask(sampled, wanted)
-        with pytest.raises(JudgeError, match="under other options"):
-            sampled.write(tmp_path / "q.jsonl", store)
+            store.ask(first, wanted)
+        (path,) = first.write(tmp_path / "one.jsonl", store)
+        second = BatchJudge(ServerJudge(name, NOWHERE, **options))
+        with pytest.raises(JudgeError, match="wait"):
+            store.ask(second, wanted)
+        with pytest.raises(JudgeError, match="name another store"):
+            second.write(tmp_path / "q.jsonl", store)
         assert not (tmp_path / "q.jsonl").exists()
+        rows = [result(one, fault="model", detail="gpt-4o-2026") for one in lines(path)]
+        written(tmp_path / "one.results", rows)
+        assert import_results(store, tmp_path / "one.results").added == 6
+        judge = ServerJudge("gpt-4o", NOWHERE)
+        store.ask(judge, wanted)
+        assert judge.specification["served"] == "gpt-4o-2026"
 
 
 def test_only_a_server_has_batches_and_only_a_file_waits(tmp_path):
@@ -314,6 +312,9 @@ def test_what_asks_now_does_not_go_with_a_batch(texts, tmp_path, capsys):
     store = ["--store", str(tmp_path / "s.sqlite")]
     assert main([*command, *store, "--batch", str(tmp_path / "q.jsonl")]) == 1
     assert "goes without --offline" in capsys.readouterr().err
+    command = ["rank", str(texts), "--attribute", "better", "--judge", JUDGE, "--judge", "demo"]
+    assert main([*command, *store, "--batch", str(tmp_path / "q.jsonl")]) == 1
+    assert "--batch is for one judge" in capsys.readouterr().err
 
 
 ODD = "one\u2028two\x85three\x1cfour"  # where str.splitlines() breaks and JSON does not

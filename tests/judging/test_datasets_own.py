@@ -171,7 +171,8 @@ def test_columns_with_other_names_and_none_for_ids(tmp_path):
     path = write(tmp_path, "Essay,Mark\nOne,3\n\nTwo,\n")
     own = read_texts(path, text_column="essay", score_column="mark")
     assert own.ids == ("1", "2")
-    assert own.only().gold == {"1": 3.0}
+    (group,) = own.groups()
+    assert group.gold == {"1": 3.0}
     assert "--column id=NAME" in own.notes[0]
     with pytest.raises(datasets.InvalidDataError, match=r"is it --column score=.Mark"):
         read_texts(path, text_column="Essay", score_column="marks")
@@ -179,8 +180,6 @@ def test_columns_with_other_names_and_none_for_ids(tmp_path):
     with pytest.raises(datasets.InvalidDataError, match="row 2, id nan: the id is empty"):
         read_texts(frame)
     assert read_texts(frame.fillna(8)).ids == ("7", "8")
-    with pytest.raises(ValueError, match="2 contexts"):
-        read_texts(frame.fillna(8).assign(context=["x", "y"])).only()
 
 
 def test_names_come_back_from_a_csv_that_no_spreadsheet_runs():

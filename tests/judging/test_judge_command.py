@@ -92,8 +92,6 @@ def test_shards_merge_into_the_whole(folder, asked, capsys):
     out = capsys.readouterr().out
     assert "demo (readability), not a language model" in out
     assert f"topicalchat/{ATTRIBUTE}: 120 answers" in out
-    assert main(["store", "export", "1.sqlite", "all.csv"]) == 0
-    assert len(pd.read_csv("all.csv")) == 120
 
 
 def test_texts_of_ones_own_in_shards(folder, asked, capsys):

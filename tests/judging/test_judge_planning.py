@@ -114,11 +114,11 @@ def test_a_text_judge_answers_positions_and_knows_what_was_new():
 def test_an_answer_that_names_neither_label_stops_or_is_a_tie():
     mute = HashJudge(instead={0: Answer((-math.inf, -math.inf))})
     with Store(":memory:") as store:
-        stops = TextJudge(mute, BETTER, texts(3), store=store)
-        with pytest.raises(JudgeError, match=r"to 1 of 1 .*text-2 before text-0.*--set undecided="):
+        stops = TextJudge(mute, BETTER, texts(3), store=store, unanswered="stop")
+        with pytest.raises(JudgeError, match=r"to 1 of 1 .*text-2 before text-0.*unanswered=skip"):
             stops.answer(np.array([[2, 0]]))
         assert len(store) == 1
-        ties = TextJudge(mute, BETTER, texts(3), store=store, undecided="tie")
+        ties = TextJudge(mute, BETTER, texts(3), store=store, unanswered="tie")
         assert ties.answer(np.array([[2, 0]])).tolist() == [0.5]
         assert (ties.new, ties.ties) == (0, 1)
 

@@ -5,7 +5,6 @@ import io
 import itertools
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -376,27 +375,6 @@ class TestOrdersAreFoundOut:
             leaderboard(answers([1.0, 0.0], 10), Grader(), asking=Asking(orders="some"))
 
 
-def test_a_judges_comparisons_are_broken_down_by_a_property_of_prompts():
-    """Each group is the leaderboard of its own comparisons, counted by hand."""
-    table = answers([1.0, 0.0, -1.0], 12)
-    kind = table["Prompt"].map(lambda text: "easy" if int(str(text).split()[-1]) % 3 else "hard")
-    asking = Tournament(
-        read_answers(table.assign(kind=kind), by="kind"), Grader(), store=Store(":memory:")
-    )
-    asking.run(36)
-    found = asking.columns()
-    easy = np.array([asking.answers.groups[k] == "easy" for k in asking.made[:, 0]])
-    assert 0 < easy.sum() < len(easy)
-    assert [value == "easy" for value in found.group] == easy.tolist()
-    groups = of_columns(found).groups().set_index(["group", "name"])
-    for value, rows in (("easy", easy), ("hard", ~easy)):
-        met = np.bincount(asking.made[rows, 1:].ravel(), minlength=3)
-        assert groups.loc[value, "comparisons"].reindex(["s0", "s1", "s2"]).tolist() == met.tolist()
-    assert of_columns(replace(found, group=None)).groups().empty
-    with pytest.raises(judging.errors.DatasetError, match="row 14: the prompt is in two groups"):
-        read_answers(table.assign(kind=[*"ab", *["a"] * (len(table) - 2)]), by="kind")
-
-
 def test_a_prior_comes_in_only_where_scores_would_be_infinite():
     c = poe.Comparisons(first=["a", "b", "a"], second=["b", "c", "c"], p=[1, 1, 1])
     fit, notes = settled(c)
@@ -472,22 +450,18 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert pd.read_csv(made)["prompt"].isin([f"say {k}" for k in range(20)]).all()
 
 
-def same_board(table, **options):
+def same_board(table):
     """The leaderboard of a table, and the one of what `to_table` writes of it, by way of a CSV."""
     from judging.practice.reading.forms import read
     from judging.quoting import csv_text
 
-    columns = read(table, **options)
+    columns = read(table)
     again = pd.read_csv(io.StringIO(csv_text(columns.to_table())), dtype=object)
-    found = of_columns(columns), of_columns(read(again, by=options.get("by")))
+    found = of_columns(columns), of_columns(read(again))
     assert found[0].errors == found[1].errors
-    for one, other in (
-        (found[0].to_frame(), found[1].to_frame()),
-        (found[0].groups(), found[1].groups()),
-    ):
-        if len(one):
-            one["name"], other["name"] = one["name"].map(str), other["name"].map(str)
-        pd.testing.assert_frame_equal(one, other, check_dtype=False)
+    one, other = (board.to_frame() for board in found)
+    one["name"], other["name"] = one["name"].map(str), other["name"].map(str)
+    pd.testing.assert_frame_equal(one, other, check_dtype=False)
     return found
 
 
@@ -497,8 +471,7 @@ def test_what_a_leaderboard_wrote_is_the_same_leaderboard():
     table = c.to_table().assign(length_1=lengths[:, 0], length_2=lengths[:, 1])
     table["prompt"] = [f"=say {k}" for k in prompt]
     table["weight"] = rng.integers(1, 5, len(table))
-    table["lang"] = rng.choice(["-en", "=de"], len(table))
-    one, other = same_board(table, by="lang")
+    one, other = same_board(table)
     assert one.found.lengths.tolist() == other.found.lengths.tolist()
     assert one.errors == "prompt"
     assert one.found.weight.tolist() == other.found.weight.tolist()
@@ -593,24 +566,6 @@ def test_a_board_of_a_judge_knows_what_is_left_to_ask():
     assert some.stopped == Ended("budget", "", 8, False, 16)
     votes = judging.leaderboard(board.found.to_table())
     assert (votes.left, votes.stopped) == (np.inf, None)
-
-
-@pytest.mark.parametrize("options", [{"bias": None}, {"prior": 5.0}, {"bias": 2.0}, {}])
-def test_the_only_group_is_the_board(options):
-    c, prompt, _ = votes(5, [0.6, 0.0, -0.4], prompts=20, each=6, gamma=0.7)
-    table = c.to_table().assign(prompt=prompt, lang="en")
-    board = judging.leaderboard(table, by="lang", fitting=Fitting(**options))
-    kept = ["name", "score", "low", "high", "comparisons"]
-    pd.testing.assert_frame_equal(board.groups()[kept], board.to_frame()[kept], check_dtype=False)
-
-
-def test_a_group_of_one_prompt_has_scores():
-    c, prompt, _ = votes(6, [0.6, 0.0, -0.4], prompts=12, each=30)
-    table = c.to_table().assign(prompt=prompt, part=np.where(prompt == 0, "one", "more"))
-    groups = judging.leaderboard(table, by="part").groups().set_index("group")
-    alone = judging.leaderboard(table[table["prompt"] == 0], fitting=BY_VOTE).to_frame()
-    assert groups.loc["one", "score"].tolist() == pytest.approx(alone["score"].tolist())
-    assert groups.loc["one", "low"].tolist() == pytest.approx(alone["low"].tolist())
 
 
 def test_errors_that_one_prompt_cannot_have_are_refused_before_anything_is_paid():

@@ -8,7 +8,7 @@ import time
 import pandas as pd
 import pytest
 
-from judging.cost import beginning, cost
+from judging.cost import cost
 from judging.judges import Question, Store, Text
 from judging.judges.server import http
 from judging.judges.server.judge import ServerJudge
@@ -31,7 +31,7 @@ def bill(folder, run):
     """The command `judging rank` before a server, in a folder with twenty texts."""
     rows = [(f"n{k}", f"text number {k}") for k in range(20)]
     pd.DataFrame(rows, columns=["id", "text"]).to_csv("t.csv", index=False)
-    ranked = ("rank", "t.csv", "--attribute", "better", "--quiet", "--set", "undecided=tie")
+    ranked = ("rank", "t.csv", "--attribute", "better", "--quiet", "--set", "unanswered=tie")
     return lambda url, *given: run(*ranked, "--judge", f"openai:tiny@{url}", *given)
 
 
@@ -114,22 +114,6 @@ def test_the_dry_run_says_its_margin_and_then_what_was_measured(bill):
     assert abs(expected / read - 1.0) < 0.15
 
 
-def test_what_a_prompt_cache_may_read_once_is_told_where_texts_share_a_context(bill, tmp_path):
-    prompt = Prompt("own/better", "Task: {context}\nA: {first}\nB: {second}\nA or B?")
-    task, a, b = Text("t", "x" * 91), Text("a", "y" * 4), Text("b", "z" * 4)
-    asked = Question(prompt, a, b, task)
-    assert beginning(asked) == f"Task: {task.text}\nA: "
-    assert len(asked.text) == 101 + 4 + 4 + 4 + 8
-    with Store(tmp_path / "s.sqlite") as store:
-        found = cost([asked], ServerJudge("tiny", "http://127.0.0.1:9/v1"), store.table(), calls=7)
-    assert found.shared == pytest.approx(found.tokens * 101 / 121)
-    rows = [(f"n{k}", "a long task " * 40, f"text {k}") for k in range(20)]
-    told = "begin the prompts of a context alike"
-    assert told not in bill("http://127.0.0.1:9/v1", "--dry-run")[1]
-    pd.DataFrame(rows, columns=["id", "context", "text"]).to_csv("t.csv", index=False)
-    assert told in bill("http://127.0.0.1:9/v1", "--dry-run")[1]
-
-
 # Limits ----------------------------------------------------------------------------------------
 
 
@@ -188,7 +172,7 @@ def test_billed_replies_that_could_not_be_used_are_in_the_cost(bill, monkeypatch
 def ranked(url):
     command = ["rank", "t.csv", "--attribute", "better", "--judge", f"openai:tiny@{url}"]
     return Forked(
-        lambda: main([*command, "--store", "s.sqlite", "--quiet", "--set", "undecided=tie"])
+        lambda: main([*command, "--store", "s.sqlite", "--quiet", "--set", "unanswered=tie"])
     )
 
 

@@ -9,11 +9,8 @@ from judging import Asking
 from judging import rank as judging_rank
 from judging.judges import Store, TextJudge, prompts
 from judging.judges.spending import SpendingLimitError
-from judging.practice.asking.orders import orders_of
 from judging.practice.findings import Orders
-from judging.practice.sentences import say
 from judging.question import Answer, Reader, Text
-from poe.choose.orders import Decision
 
 TEXTS, CALLS = 16, 96
 
@@ -52,7 +49,7 @@ def test_where_errors_cancel_both_orders_are_asked_and_are_better():
         pairs = {tuple(pair) for pair in found.comparisons.pairs.tolist()}
         assert np.mean([pair[::-1] in pairs for pair in pairs]) > 0.9
         (told,) = [note for note in found.notes if isinstance(note, Orders)]
-        assert (told.orders, told.errors.c) == ("both", found.decision.c)
+        assert (told.orders, told.c) == ("both", found.decision.c)
         auto.append(error(found, judge))
         one.append(error(rank(judge, "one", seed=seed), judge))
     assert np.mean(auto) < 0.5 * np.mean(one)
@@ -146,15 +143,3 @@ def test_a_run_that_was_cut_short_decides_as_one_that_was_not(tmp_path, limit):
     if limit < TEXTS:  # within the first round, which the seed fixes
         assert sorted(every) == sorted(first.asked)
         np.testing.assert_allclose(found.fit.scores, whole.fit.scores, atol=1e-9)
-
-
-def test_what_is_claimed_of_two_orders_is_no_luck():
-    """At two errors of c nearer to none: 9 times at -0.9 are 4.5 times at -0.8."""
-    sure = orders_of(Decision("both", 9.0, -0.9, 0.05, 10, "place"))
-    assert (sure.case, sure.times) == ("place", pytest.approx(4.5))
-    never = orders_of(Decision("both", 2e9, -1.0 + 1e-9, 0.0, 10, "place"))
-    assert (never.case, never.times) == ("place", 10.0), "no more is claimed"
-    luck = orders_of(Decision("both", 2.6, -0.72, 0.4, 10, "place"))
-    assert (luck.case, luck.times) == ("place, perhaps", None)
-    assert "tell for sure (the errors of the two orders correlate by -0.72 ± 0.40)" in say(luck)
-    assert orders_of(Decision("both", 1.0, 0.4, 0.2, 10, "pairs run out")).times is None

@@ -285,8 +285,7 @@ def test_asking_where_it_tells_most_beats_asking_at_random():
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        *((Asking, one) for one in ({"undecided": "ties"}, {"on_refusal": "leave"})),
-        *((Asking, one) for one in ({"rounds": 0}, {"batch": -2})),
+        *((Asking, one) for one in ({"unanswered": "leave"}, {"rounds": 0}, {"batch": -2})),
         *((Fitting, one) for one in ({"expert": "gausian"}, {"errors": "pared"})),
         *((Fitting, one) for one in ({"level": 95}, {"prior": -1})),
         *((Fitting, {"bias": one}) for one in ("fitt", float("nan"), 1e101, float("inf"))),

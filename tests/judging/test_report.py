@@ -3,12 +3,9 @@
 import base64
 import dataclasses
 import errno
-import hashlib
 import itertools
-import json
 import re
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +16,6 @@ from scipy.special import expit, stdtrit
 from scipy.stats import pearsonr
 
 import judging
-import poe
 from judging import prompts
 from judging.judges import Answer, Store, Text, TextJudge
 from judging.judges.demo import DemoJudge
@@ -27,7 +23,7 @@ from judging.practice.asking.ending import Stop
 from judging.practice.cli import main
 from judging.practice.findings import Partial
 from judging.practice.ranking import findings, readings, words
-from judging.practice.ranking.readings import next_pairs, position, prospects
+from judging.practice.ranking.readings import next_pairs, position
 from judging.practice.ranking.report import _orders, report
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.sentences import say
@@ -181,23 +177,6 @@ def test_the_first_line_says_what_a_manager_wants(found):
     assert "This ranking is partial" in page_of(part)
 
 
-def test_calibration_counts_how_often_people_agree():
-    gold = {f"t{k}": float(k % 4) for k in range(11)}
-    found = dataclasses.replace(ranked(), gold=gold)
-    rows, made = readings.calibration(found), found.comparisons.to_table()
-    made["gap"] = made["first"].map(gold) - made["second"].map(gold)
-    made = made[made["gap"].notna() & (made["gap"] != 0)]
-    made["sure"] = made["p"].where(made["p"] > 0.5, 1 - made["p"])
-    made["right"] = (made["p"] > 0.5) == (made["gap"] > 0)
-    assert sum(row.answers for row in rows) == len(made)
-    last = made[made["sure"] >= 0.9]
-    said = words.calibrated(rows[-1])
-    assert said[:3] == ("90% to 100%", len(last), f"{last['sure'].mean():.0%}")
-    assert said[3].startswith(f"{last['right'].mean():.0%} (")
-    assert "A calibrated judge" in page_of(found)
-    assert "no texts came with scores by people" in page_of(ranked())
-
-
 def test_many_texts_are_not_many_rows_but_all_are_there(tmp_path):
     ids = [EVIL, "=1+1", *(f"essay {k}" for k in range(298))]
     found = ranked(300, ids=ids, budget=1200, rule="random", batch=1200, top=5)
@@ -206,12 +185,8 @@ def test_many_texts_are_not_many_rows_but_all_are_there(tmp_path):
     page = Page(text)
     assert page.wrong == []
     assert len(page.all("tr")) < 250
-    (script,) = re.findall(r"<script>(.*?)</script>", text, re.S)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
-    (rows,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)
+    assert "default-src 'none'; style-src 'unsafe-inline'\"" in text
     table = found.to_frame()
-    assert [row[1] for row in json.loads(rows)] == table["name"].tolist()
     (link,) = (a["href"] for a in page.all("a"))
     saved = tmp_path / "again.csv"
     saved.write_bytes(base64.b64decode(link.partition("base64,")[2]))
@@ -255,31 +230,8 @@ def test_position_in_probabilities(found):
     assert position(ranked(expert="laplacian").fit, 0.95).equal is None
 
 
-def test_prospects_are_what_a_fit_with_more_answers_gives():
-    """Add the next comparisons with the answers that agree, and fit: the same standard error."""
-    found = ranked(10, budget=30, errors="decision")
-    fit = found.fit
-    now, later, *_ = prospects(found)
-    assert (now.calls, later.calls) == (0, 10)
-    more = readings.upcoming(found, 10)
-    d = fit.scores[more[:, 0]] - fit.scores[more[:, 1]]
-    c = fit.comparisons
-    grown = poe.Comparisons.from_pairs(
-        np.vstack([c.pairs, more]),
-        np.append(c.p, expit(d - fit.bias)),
-        items=c.items,
-    )
-
-    def error(comparisons):
-        again = poe.fit(comparisons, bias=fit.bias, covariance="curvature")
-        return np.sqrt((again.standard_errors() ** 2).mean())
-
-    assert later.error / now.error == pytest.approx(error(grown) / error(c), rel=1e-4)
-
-
 def test_nothing_is_left_to_ask():
     found = ranked(4, budget=12)
-    assert len(prospects(found)) == 1
     assert len(next_pairs(found, 5)) == 0
     assert "no more to say" in page_of(found)
 
@@ -296,35 +248,6 @@ def test_a_ranking_shows_itself_in_a_few_lines(tmp_path):
     assert len([tag for tag, _ in small.tags if tag == "tr"]) == 1 + 8 + 1 + 3
     assert "script" not in {tag for tag, _ in small.tags}
     assert "partial" in repr(dataclasses.replace(found, stop=LIMIT))
-
-
-def test_a_plot_has_every_interval_and_names_that_do_not_overlap():
-    from matplotlib import pyplot as plt
-    from matplotlib import text as label
-
-    names = [f"essay ${k}$" for k in range(300)]
-    fit = poe.fit(
-        poe.Comparisons(
-            first=[*names[1:], *names[:-1]],
-            second=[*names[:-1], *names[1:]],
-            p=[0.6] * 299 + [0.3] * 299,
-        ),
-        bias="fit",
-    )
-    found = judging.Ranking(fit, None)
-    for some in (found, ranked()):
-        ax = some.plot()
-        table = some.to_frame()
-        (lines,) = ax.collections
-        drawn = np.array([[a[0], b[0]] for a, b in lines.get_segments()])
-        np.testing.assert_allclose(drawn, table[["low", "high"]])
-        ax.figure.canvas.draw()
-        labels = [t for t in (ax.texts or ax.get_yticklabels()) if t.get_text()]
-        assert len(labels) == (18 if len(table) > 60 else len(table))
-        boxes = sorted((label.Text.get_window_extent(t) for t in labels), key=lambda box: box.y0)
-        assert all(low.y1 <= high.y0 + 2 for low, high in pairwise(boxes))
-        assert max(box.x1 for box in boxes) <= ax.figure.bbox.x1 + 1
-        plt.close(ax.figure)
 
 
 # On the command line ------------------------------------------------------------------------------

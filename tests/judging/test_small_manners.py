@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -50,12 +49,6 @@ def test_a_store_counts_an_answer_once_whatever_its_texts_are_called(folder, cap
         assert prompt["tokens"] == paid
     assert main(["store", "list", "judgements.sqlite"]) == 0
     assert f"own/nicer: 56 answers, {prompt['tokens']:,} tokens" in capsys.readouterr().out
-    assert main(["store", "export", "judgements.sqlite", "all.csv"]) == 0
-    rows = len(pd.read_csv("all.csv"))
-    assert rows > 56
-    assert f"56 answers written to all.csv, some under several names ({rows} rows)" in (
-        capsys.readouterr().out
-    )
 
 
 def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked():
@@ -70,16 +63,6 @@ def test_what_a_later_context_cannot_keep_is_refused_before_anything_is_asked():
         rules = (rule for rule in [poe.top_known(2)])  # an iterator is for all contexts
         both = judging.rank_each(pd.DataFrame(rows), [judge], ["nicer"], store=store, until=rules)
     assert all("probability of the top 2" in one.history for one in both)
-
-
-def test_a_parquet_file_needs_pyarrow_and_says_so(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "fastparquet", None)
-    with Store("s.sqlite") as store:
-        store.ask(HashJudge(), questions(3))
-        with pytest.raises(JudgeError, match=r"parquet: writing it needs pyarrow: pip install"):
-            store.export("all.parquet")
-    assert not (folder / "all.parquet").exists()
 
 
 def test_a_model_that_moved_keeps_its_answers(folder):

@@ -4,17 +4,13 @@ import math
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from judging.errors import JudgeError
 from judging.question import Answer, Prompt, Question, Text
 from judging.store import Store
 from tests.asking import PROMPT, HashJudge, expected, filled, questions, texts
-from tests.helpers import read_csv
 
 
 def as_dict(comparisons):
@@ -241,7 +237,7 @@ def test_answers_with_neither_label_are_left_out_with_a_warning(path):
         assert store.missing(mute, asked) == []
 
 
-def test_table_and_its_files(path, tmp_path):
+def test_the_table_has_every_answer(path):
     scoring = Prompt("test/score", "{first}: 1 to 3?", labels=("1", "2", "3"))
 
     scored = Answer((math.log(0.5), math.log(0.25), -math.inf))
@@ -250,24 +246,12 @@ def test_table_and_its_files(path, tmp_path):
         both = HashJudge(instead={2: scored})
         store.ask(both, [*compared, Question(scoring, compared[0].first)])
         table = store.table()
-        store.export(tmp_path / "answers.csv")
-        store.export(tmp_path / "answers.parquet")
     rows = table.set_index(["prompt", "first"])
     assert rows.loc[("test/better", "text-0")]["p"] == expected(compared[0]).p
     score = rows.loc[("test/score", "text-0")]
     assert (score["log_p_1"], score["log_p_3"]) == (math.log(0.5), -math.inf)
     assert (score["labels"], score["mass"]) == ("1 2 3", 0.75)
     assert math.isnan(score["p"])
-    files = [
-        read_csv(tmp_path / "answers.csv", parse_dates=["at"]),
-        pd.read_parquet(tmp_path / "answers.parquet"),
-    ]
-    for again in files:
-        assert list(again.columns) == list(table.columns)
-        numbers = ["log_p_1", "log_p_2", "log_p_3", "p", "mass", "tokens", "computed"]
-        np.testing.assert_array_equal(
-            again[numbers].to_numpy(float), table[numbers].to_numpy(float)
-        )
 
 
 # Merging ---------------------------------------------------------------------------------
@@ -342,22 +326,3 @@ def test_damaged_rows_are_named_and_stay_out_of_a_merge(path, tmp_path):
         assert store.merge(shard).added == 0
     with Store(shard) as store, pytest.raises(JudgeError, match=r"shard.*damaged"):
         store.specifications()
-
-
-def test_an_export_is_written_whole_or_not_at_all(path, tmp_path, monkeypatch):
-    def full(file, content):
-        file.write_text("judge,prompt")
-        raise OSError(28, "No space left on device")
-
-    out = tmp_path / "all.csv"
-    out.write_text("from the last time")
-    (one, *_) = questions(2)
-    with Store(path) as store:
-        store.ask(HashJudge(), [replace(one, first=Text("=1+1", "a text"))])
-        store.export(tmp_path / "safe.csv")  # a spreadsheet runs nothing in it
-        assert pd.read_csv(tmp_path / "safe.csv")["first"].tolist() == ["'=1+1"]
-        monkeypatch.setattr(Path, "write_bytes", full)
-        with pytest.raises(OSError, match=r"all\.csv was not written: No space left"):
-            store.export(out)
-    assert out.read_text() == "from the last time"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.csv", path.name, "safe.csv"]

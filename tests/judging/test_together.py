@@ -1,10 +1,8 @@
-"""Several judges in one ranking, and --json on every command."""
+"""Several judges in one ranking."""
 
-import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit, log_expit
 from scipy.stats import norm
@@ -12,8 +10,6 @@ from scipy.stats import norm
 import judging
 from judging.judges import Answer
 from judging.practice import findings
-from judging.practice.cli import main
-from judging.practice.cli.options import app
 from judging.practice.ranking import words
 from judging.practice.ranking.ranking import apart, names_of_judges
 from judging.practice.ranking.report import report
@@ -131,45 +127,3 @@ def test_what_cannot_be_joined_is_said():
     if joint.fit is None:
         assert "cannot be made" in " ".join(say_all(joint.findings()))
     assert len(joint.reliability()) == 2
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"id": list(TEXTS), "text": list(TEXTS.values())}).to_csv("t.csv", index=False)
-    return tmp_path
-
-
-def commands():
-    for one in app.registered_commands:
-        name = one.name or one.callback.__name__
-        if name not in ("reproduce", "scorecard"):
-            yield [name], one.callback
-    for group in app.registered_groups:
-        for one in group.typer_instance.registered_commands:
-            yield [group.name, one.name or one.callback.__name__], one.callback
-
-
-def test_every_command_has_json():
-    found = list(commands())
-    assert len(found) >= 12
-    for name, callback in found:
-        assert "as_json" in callback.__annotations__, name
-
-
-def test_what_stores_and_lists_say_is_json(folder, capsys):
-    command = ["rank", "t.csv", "--attribute", "better", "--judge", "demo", "--budget", "4x"]
-    assert main(command) == 0
-    capsys.readouterr()
-    for arguments, key in (
-        (["store", "merge", "two.sqlite", "judgements.sqlite"], "stores"),
-        (["store", "export", "judgements.sqlite", "o.csv"], "rows"),
-        (["data", "list"], "models"),
-    ):
-        assert main([*arguments, "--json"]) == 0
-        assert key in json.loads(capsys.readouterr().out)
-    assert main(["prompts", "--json"]) == 0
-    every = json.loads(capsys.readouterr().out)
-    assert {"name", "labels", "text"} <= set(every[0])
-    assert main(["prompts", "summeval", "coherence", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["attribute"] == "coherence"

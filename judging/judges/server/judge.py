@@ -7,10 +7,9 @@ import math
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from difflib import get_close_matches
 from queue import SimpleQueue
 from types import FrameType
@@ -55,8 +54,7 @@ class ServerJudge(Reader):
 
     Which model answers is in the specification, and the first answer tells it: until that came
     no other question is sent. A store that has answers of this judge is believed instead, so that
-    looking into it takes no call. prefix="continue" makes one call more, which finds out
-    whether the server does so.
+    looking into it takes no call.
     """
 
     def __init__(self, model: str, url: str, **options: Any) -> None:
@@ -244,7 +242,6 @@ class ServerJudge(Reader):
                         if new and not (ending.is_set() or failures):
                             new = False
                             working += start(most - 1)
-                            self._check_prefix(questions[what[0]], what[1], ending, failures)
                 if refused and not self._caller.heard and not failures:
                     failures.append(refused[0][1].error)
                 if not (failures or all(error.sure for _, error in refused)):
@@ -322,32 +319,6 @@ class ServerJudge(Reader):
             failures.append(error)
         except JudgeError:
             failures.append(otherwise)
-
-    def _check_prefix(
-        self, question: Question, answer: Answer, ending: threading.Event, failures: list[Exception]
-    ) -> None:
-        """Find out by one more call whether a server goes on from the answer prefix."""
-        prefix = question.prompt.prefix
-        if self.options.prefix != "continue" or not prefix:
-            return
-        without = replace(question, prompt=replace(question.prompt, prefix=""))
-        try:
-            with self._caller.connect() as client:
-                alone, _ = self._ask(client, without, ending)
-        except JudgeError as error:
-            failures.append(error.error if isinstance(error, RefusedError) else error)
-            ending.set()
-            return
-        # A continued answer makes the prompt a word longer; one that is closed, with another begun
-        # after it, costs the marks in between as well.
-        cost = answer.tokens - alone.tokens
-        if alone.tokens and cost > 2 * len(prefix.split()):
-            warnings.warn(
-                f"{self._caller.name} seems to ignore continue_final_message (the prefix "
-                f"{prefix!r} cost {cost} tokens), so the model would not go on from the answer "
-                "prefix; use prefix='ask', unless you know that its template adds these tokens",
-                stacklevel=2,
-            )
 
 
 @contextmanager

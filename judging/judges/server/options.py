@@ -24,8 +24,8 @@ class ServerOptions:
         everywhere: the prefix is left out, and `instruction` asks for one word; the
         model is then asked something slightly different from the prompt. "continue" has
         the model go on with an answer that begins so (continue_final_message, which vLLM, SGLang
-        and llama.cpp know). Hosted models mostly refuse it; a server that ignores it is warned
-        about if its token counts show it.
+        and llama.cpp know). Hosted models mostly refuse it; where a server ignores it, a warning
+        says that little probability is on the labels.
     instruction : the sentence added by "ask"; {labels} becomes "A or B". "" adds none.
     draws : 0 for log-probabilities; otherwise the number of sampled answers that are counted,
         for servers without log-probabilities.

@@ -12,7 +12,6 @@ import numpy as np
 
 from judging.errors import InvalidDataError
 from judging.practice.asking.limits import parse_budget
-from judging.practice.reading.formats import missing
 from judging.practice.reading.tables import as_name, as_text, find_column, place, read_table
 from judging.quoting import quoted
 from poe.errors import name_some
@@ -29,14 +28,12 @@ NAMED, SHOWN = 3, 60  # systems or pairs that a note names, letters of a prompt 
 class Answers:
     """What systems answered: texts[k, i] of system i to prompt k, "" where it has no answer.
 
-    groups : of each prompt, the value of a column to break results down by; None without one.
     notes : what of the table is not used, and what was guessed of it.
     """
 
     systems: tuple[str, ...]
     prompts: tuple[str, ...]
     texts: Any
-    groups: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
     def calls(self, budget: int | str, *, both_orders: bool = False) -> int:
@@ -59,13 +56,11 @@ def read_answers(
     system: str | None = None,
     prompt: str | None = None,
     answer: str | None = None,
-    by: str | None = None,
 ) -> Answers:
     """Answers of systems to prompts, from a table with a row an answer; columns in any case.
 
     Prompts are the same that differ in the space around them alone; the first spelling counts.
 
-    by : a column that says to which group a prompt belongs, in all its rows the same.
     Raises InvalidDataError naming the column or row that is wrong.
     """
     rows = read_table(table)
@@ -78,9 +73,7 @@ def read_answers(
         _column(rows, *((given,) if given else names), role=role)
         for role, (given, names) in known.items()
     ]
-    values = None if by is None else rows[find_column(rows, by, role="by")].to_list()
     texts: dict[tuple[str, str], str] = {}
-    groups: dict[str, str] = {}
     spelt: dict[str, str] = {}
     for k, (name, about, text) in enumerate(rows[columns].itertuples(index=False, name=None)):
         try:
@@ -91,13 +84,6 @@ def read_answers(
             text = as_text(text, "answer")
             if (name, about) in texts:
                 raise InvalidDataError(f"{name} answered this prompt before; keep one of the rows")
-            if values is not None:
-                group = "" if missing(values[k]) else as_name(values[k])
-                if groups.setdefault(about, group) != group:
-                    raise InvalidDataError(
-                        f"the prompt is in two groups, {groups[about]!r} and {group!r}; by "
-                        "takes a column that says the same of a prompt in all its rows"
-                    )
         except InvalidDataError as error:
             raise InvalidDataError(f"{place(rows, k)}: {error}") from None
         texts[name, about] = text
@@ -109,7 +95,6 @@ def read_answers(
             f"{columns[0]!r} has only {name_some(systems)}"
         )
     grid = [[texts.get((name, about), "") for name in systems] for about in asked]
-    every = None if by is None else tuple(groups[about] for about in asked)
     alone = _of_one_system(texts, len(asked))
     if all(sum(text != "" for text in row) < 2 for row in grid):
         raise InvalidDataError(
@@ -117,7 +102,7 @@ def read_answers(
             f"compare: {'; '.join(alone)}"
         )
     notes = (*rows.attrs["notes"], *alone)
-    return Answers(systems, asked, np.array(grid, dtype=object), every, notes)
+    return Answers(systems, asked, np.array(grid, dtype=object), notes)
 
 
 def _of_one_system(texts: Mapping[tuple[str, str], str], count: int) -> list[str]:

@@ -13,7 +13,7 @@ the errors come from is one rule for this and for `judging fit` (`judging.practi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -40,7 +40,7 @@ from judging.practice.reading.forms import Columns, read
 from judging.practice.reading.tables import is_table, read_table, read_tables
 from judging.store import opened
 from poe.comparisons import Comparisons
-from poe.errors import ComparisonError, NotConvergedError, name_some
+from poe.errors import name_some
 from poe.result import Fit, position_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Leaderboard:
     errors
         Which answers err together, by `fitting` and the columns: never "auto".
     fitting
-        How it was asked to be fitted, which is how `groups` are fitted too.
+        How it was asked to be fitted.
     reference
         The system that the others are also held against, if one was named.
     notes
@@ -125,8 +125,7 @@ class Leaderboard:
         Columns rank, name, score, error, low, high, rank_low, rank_high (intervals of `level`),
         win_rate (fitted, mean over the other systems, no place preferred), comparisons. With a
         reference reference_rate and reference_se, the share of comparisons with it that were won;
-        with length control lc_rank, lc_score, lc_low, lc_high and, with both, lc_reference_rate
-        and lc_reference_se.
+        with length control lc_rank, lc_score, lc_low and lc_high.
         """
         table = self.plain.to_frame(self.level)
         error = dict(zip(self.plain.items, self.plain.standard_errors(), strict=True))
@@ -139,8 +138,6 @@ class Leaderboard:
             against = self.against()
             for ours, theirs in (("reference_rate", "win_rate"), ("reference_se", "se")):
                 table[ours] = table["name"].map(against[theirs])
-                if self.equal is not None:
-                    table[f"lc_{ours}"] = table["name"].map(against[f"lc_{theirs}"])
         if self.equal is not None:
             equal = self.equal.to_frame(self.level).set_index("name")
             for name in ("rank", "score", "low", "high"):
@@ -150,9 +147,8 @@ class Leaderboard:
     def against(self, reference: Any = None) -> pd.DataFrame:
         """Every system against one, by default `reference`; the index is the system.
 
-        Columns win_rate (mean of its wins, ties half), se, comparisons; with length control
-        lc_win_rate and lc_se. These are counted from the comparisons with the reference alone,
-        as alpaca_eval's win rates are, and not fitted.
+        Columns win_rate (mean of its wins, ties half), se and comparisons. All are counted from the
+        comparisons with the reference alone, as alpaca_eval's win rates are, and not fitted.
         """
         import pandas as pd
 
@@ -162,8 +158,7 @@ class Leaderboard:
                 f"there is no system {chosen!r} to hold the others against; there are "
                 f"{name_some(self.plain.items, 12)}"
             )
-        effect = None if self.equal is None else self.equal.covariate
-        rows = lengths.against(self.found, chosen, self.errors, effect)
+        rows = lengths.against(self.found, chosen, self.errors)
         return pd.DataFrame(rows, columns=list(lengths.Against._fields)).set_index("name")
 
     def win_rates(self, *, fitted: bool = False) -> pd.DataFrame:
@@ -213,39 +208,6 @@ class Leaderboard:
 
         pairs = combinations(self.plain.ranking(), 2)
         return pd.DataFrame([{"name": a, "other": b, **self.compare(a, b)} for a, b in pairs])
-
-    def groups(self) -> pd.DataFrame:
-        """The systems within each value of the column `by`, as its rows alone have it.
-
-        Columns group, name, comparisons; and with a reference win_rate and se, otherwise score, low
-        and high, of the same model. NaN where the comparisons of a group do not link its systems.
-        """
-        import pandas as pd
-
-        tables, values = [], np.array(self.found.group or (), dtype=object)
-        for value in dict.fromkeys(values.tolist()):
-            some = self.found.take(values == value)
-            if self.reference is not None:
-                rows = lengths.against(some, self.reference, self.errors)
-                table = pd.DataFrame(rows, columns=list(lengths.Against._fields))
-                table = table[["name", "win_rate", "se", "comparisons"]]
-            else:
-                try:
-                    table = self._of_group(some).to_frame()
-                    table = table[["name", "score", "low", "high", "comparisons"]]
-                except (ComparisonError, NotConvergedError):
-                    seen = [*some.first, *some.second]
-                    counts = {name: seen.count(name) for name in self.plain.items if name in seen}
-                    table = pd.DataFrame({"name": list(counts), "comparisons": counts.values()})
-                    table = table.assign(score=np.nan, low=np.nan, high=np.nan)
-            tables.append(table.assign(group=value))
-        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-
-    def _of_group(self, some: Columns) -> Leaderboard:
-        """The leaderboard of some rows, by the same model; of one prompt with errors of votes."""
-        one = some.cluster is not None and len(np.unique(some.cluster)) < 2
-        kind: Errors = "vote" if self.errors == "prompt" and one else self.errors
-        return of_columns(some, fitting=replace(self.fitting, errors=kind))
 
     def __str__(self) -> str:
         """Table and what to know, for a terminal."""
@@ -342,7 +304,7 @@ def leaderboard(
         A system whose win rate against each other is told too.
     columns
         Names of columns that have other names: first, second, winner, p, cluster, weight; with a
-        judge system, prompt, answer. With either by, to break results down (`Leaderboard.groups`).
+        judge system, prompt, answer.
 
     Examples
     --------

@@ -15,9 +15,8 @@ baseline's. Here those two inputs are not at hand, and what stands for them is s
            its quality where its answers are always shorter; others then say what length is worth.
   shrunk   phi has the prior N(0, tau^2), tau^2 = max(estimate^2 - se^2, 0): an effect that the
            answers do not show is none, and a system is never moved by more than they show.
-  delta_x  is estimated from the other systems' answers to x, with a ridge; psi_m has the prior
-           N(1, 1). Only against a reference, where there is such a thing as a hard
-           instruction, and only with three systems and more.
+  delta_x  is left out: an instruction is taken to be as hard for one system as for the other,
+           psi_m = psi_b.
 
 Since phi is at most what the judge adds for length, an answer that is cut gets back what it lost
 and no more, and one that is padded keeps what the shrinkage left.
@@ -29,7 +28,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from judging.practice.board.clusters import Clustered, Effect, clustered
 from judging.practice.board.errors import cluster_of
@@ -47,14 +45,6 @@ METHOD = (
 FIRST = 1.0  # the prior's sd of phi before its size is known, in logits: it keeps phi finite
 NEAR = 0.1  # lengths that differ by at most so much of their sum are near equal
 FEW = 10  # comparisons at near equal lengths below which a score there is an extrapolation
-FEW_SYSTEMS = 3  # with fewer, an instruction's difficulty is one answer's luck
-RIDGE = 1.0  # the prior precision of a difficulty and of a system's share in it
-# That of a system's own level: next to none, but one that won everything stays finite.
-FREE, FREE_ALONE = 1e-6, 1e-3
-# A curvature of less (an answer 99.9% sure) would make a step too long to come back from; the
-# optimum does not depend on it, since the slope there is zero all the same.
-STIFF = 1e-3
-STEPS = 200  # of at most one logit each, from which any score that an answer can mean is reached
 
 
 def relative(lengths: Floats) -> Floats:
@@ -106,21 +96,16 @@ class Against(NamedTuple):
     """One system against the reference: the mean of its wins over their answers, ties half.
 
     se : standard deviation over the root of the number, clustered where answers share a prompt.
-    lc_win_rate, lc_se : what it would be at equal lengths, None without control.
     """
 
     name: Any
     win_rate: float
     se: float
     comparisons: int
-    lc_win_rate: float | None = None
-    lc_se: float | None = None
 
 
-def against(
-    columns: Columns, reference: Any, kind: Errors, phi: Effect | None = None
-) -> list[Against]:
-    """Every system that met the reference, best first; phi : the effect of length, or None."""
+def against(columns: Columns, reference: Any, kind: Errors) -> list[Against]:
+    """Every system that met the reference, best first."""
     first, second = np.array(columns.first, dtype=object), np.array(columns.second, dtype=object)
     met = (first == reference) | (second == reference)
     some = columns.take(met)
@@ -130,21 +115,11 @@ def against(
     system = np.array([names.index(one) for one in who.tolist()], dtype=np.intp)
     weight = np.ones(len(won)) if some.weight is None else some.weight
     cluster = cluster_of(some, kind if kind == "prompt" else "vote")
-    tilt = None
-    if phi is not None and some.lengths is not None and columns.lengths is not None:
-        sign = np.where(first[met] == reference, -1.0, 1.0)
-        spread = np.sqrt(((columns.lengths[:, 0] - columns.lengths[:, 1]) ** 2).mean())
-        tilt = phi.size * np.tanh(sign * (some.lengths[:, 0] - some.lengths[:, 1]) / spread)
     rows = []
     for s, name in enumerate(names):
         own = system == s
         rate, se = _mean(won[own], weight[own], cluster[own])
-        row = Against(name, rate, se, int(own.sum()))
-        if tilt is not None:
-            hard = _difficulty(won, weight, system, cluster, tilt, s)
-            lc, lc_se = _at_equal(won[own], weight[own], tilt[own], hard[own], cluster[own])
-            row = row._replace(lc_win_rate=lc, lc_se=lc_se)
-        rows.append(row)
+        rows.append(Against(name, rate, se, int(own.sum())))
     return sorted(rows, key=lambda row: -row.win_rate)
 
 
@@ -161,51 +136,3 @@ def _root(influence: Floats, cluster: Indices) -> float:
     if len(sums) < 2:
         return float("nan")
     return float(np.sqrt(len(sums) / (len(sums) - 1.0) * (sums**2).sum()))
-
-
-def _difficulty(
-    won: Floats, weight: Floats, system: Indices, cluster: Indices, tilt: Floats, without: int
-) -> Floats:
-    """(K,) delta_x of each answer's prompt: logit P = theta_m + tilt + delta_x, with a ridge.
-
-    By the answers of all systems but one, for which it then is news from elsewhere: its own answers
-    would explain themselves, and 2 points of what length is worth would stay with a system that
-    pads. By turns: with the difficulties fixed each theta is one Newton step, and the other way
-    round; the energy is convex, so the turns end at its optimum. 0 for fewer systems than can tell.
-    """
-    _, prompt = np.unique(cluster, return_inverse=True)
-    theta, delta = np.zeros(system.max() + 1), np.zeros(prompt.max() + 1)
-    if len(theta) < FEW_SYSTEMS or len(delta) == len(won):
-        return np.zeros(len(won))
-    weight = np.where(system == without, 0.0, weight)
-    for _ in range(STEPS):
-        before = np.append(theta, delta)
-        for at, which, ridge in ((theta, system, FREE), (delta, prompt, RIDGE)):
-            q = expit(theta[system] + tilt + delta[prompt])
-            pull = np.bincount(which, weight * (won - q), len(at)) - ridge * at
-            stiff = np.bincount(which, weight * np.maximum(q * (1.0 - q), STIFF), len(at)) + ridge
-            at += np.clip(pull / stiff, -1.0, 1.0)
-        if np.abs(np.append(theta, delta) - before).max() < 1e-8:
-            break
-    return np.asarray(delta[prompt])
-
-
-def _at_equal(
-    won: Floats, weight: Floats, tilt: Floats, hard: Floats, cluster: Indices
-) -> tuple[float, float]:
-    """Mean over prompts of sigma(theta + psi delta), and its error by the influence of prompts."""
-    x = np.column_stack([np.ones(len(won)), hard])
-    at, prior = np.array([0.0, 1.0]), np.array([FREE_ALONE, RIDGE])
-    for _ in range(STEPS):
-        q = expit(x @ at + tilt)
-        pull = x.T @ (weight * (won - q)) - prior * (at - np.array([0.0, 1.0]))
-        a = (x * (weight * q * (1.0 - q))[:, None]).T @ x + np.diag(prior)
-        step = np.linalg.solve(a, pull)
-        at = at + np.clip(step, -1.0, 1.0)
-        if np.abs(step).max() < 1e-10:
-            break
-    equal, share = expit(x @ at), weight / weight.sum()
-    mean = float(share @ equal)
-    slope = (share * equal * (1.0 - equal)) @ x
-    bent = (x * (weight * (won - expit(x @ at + tilt)))[:, None]) @ np.linalg.solve(a, slope)
-    return mean, _root(bent + share * (equal - mean), cluster)

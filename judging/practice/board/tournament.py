@@ -23,7 +23,6 @@ from judging.practice import injection
 from judging.practice.asking.ending import Stop
 from judging.practice.asking.limits import HOPELESS
 from judging.practice.asking.loop import Loop
-from judging.practice.asking.orders import orders_of
 from judging.practice.board.answers import Answers
 from judging.practice.meter import Meter
 from judging.practice.ranking.settings import Asking
@@ -153,9 +152,7 @@ class Tournament(Loop):
         if not same.all():
             questions, said = self.questions(rows[~same]), self.fetch(rows)
             before = sum(why == NO_LABEL for why in self.why.values()), self.asked
-            p[~same], _, out = decided(
-                questions, said, self.asking.undecided, self.asking.on_refusal, before=before
-            )
+            p[~same], _, out = decided(questions, said, self.asking.unanswered, before=before)
             self.why |= {
                 str(questions[q]): said[q].refused or NO_LABEL for q in np.flatnonzero(out)
             }
@@ -305,7 +302,8 @@ class Tournament(Loop):
             *a.notes,
         ]
         if self.decision is not None and self.decision.reason != "unknown":
-            notes.append(orders_of(self.decision))
+            d = self.decision
+            notes.append(f.Orders(d.reason, d.orders, d.c, d.se))
         if self.equal:
             notes.append(f.SameText(self.equal))
         if self.refused:
@@ -325,5 +323,4 @@ class Tournament(Loop):
             in_order=True,
             notes=tuple(notes),
             prompts=[a.prompts[at] for at in k.tolist()],
-            group=None if a.groups is None else [a.groups[at] for at in k.tolist()],
         )

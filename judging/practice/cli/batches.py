@@ -20,13 +20,21 @@ ROUNDS = 2  # of a budget; each waits for a provider, up to a day
 
 
 class Batches:
-    """The judges of one command, asked directly, or by a file where one is named."""
+    """The judge of one command, asked directly, or by a file where one is named."""
 
-    def __init__(self, path: Path | None, store: Path, *, forbidden: object = None) -> None:
+    def __init__(
+        self, path: Path | None, store: Path, *, forbidden: object = None, judges: int = 1
+    ) -> None:
         self.path, self.store = path, store
-        self.judges: list[BatchJudge] = []
+        self.judge: BatchJudge | None = None
         if path is None:
             return
+        if judges > 1:
+            raise JudgeError(
+                "--batch is for one judge: give each a command and a store of its own; then "
+                "`judging store merge` joins the stores, and this command without --batch ranks "
+                "by both"
+            )
         if forbidden:
             raise JudgeError(
                 "--batch writes a file and asks nothing, so it goes without --offline, "
@@ -45,18 +53,14 @@ class Batches:
             return judge
         from judging.practice.batch import BatchJudge
 
-        self.judges.append(BatchJudge(judge))
-        return self.judges[-1]
+        self.judge = BatchJudge(judge)
+        return self.judge
 
     def finish(self, store: Store) -> NoReturn:
         """Write what was collected, say what to do with it, and end."""
         assert self.path is not None
-        waiting = [one for one in self.judges if one.waiting]
-        count = sum(len(one.waiting) for one in waiting)
-        paths: list[Path] = []
-        for k, judge in enumerate(waiting):
-            name = self.path if k == 0 else self.path.with_stem(f"{self.path.stem}-judge{k + 1}")
-            paths += judge.write(name, store)
+        assert self.judge is not None
+        count, paths = len(self.judge.waiting), self.judge.write(self.path, store)
         sys.stdout.flush()
         print(
             f"judging: {count:,} request{'s are' if count > 1 else ' is'} in "

@@ -50,13 +50,8 @@ judging store merge all.sqlite monday.sqlite tuesday.sqlite
 judging store import results.jsonl
 judging store import results.jsonl --store essays.sqlite
 """,
-    "store_export": """
-judging store export judgements.sqlite answers.csv
-judging store export judgements.sqlite answers.parquet
-""",
     "data_list": """
 judging data list
-judging data list --json
 """,
     "data_fetch": """
 judging data fetch qwen

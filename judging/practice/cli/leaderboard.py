@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from judging.practice.board import Leaderboard, gate
     from judging.practice.ranking.findings import Found
 
-ASKING = "orders rounds offline undecided on_refusal retry_refused limit_calls limit_tokens price"
+ASKING = "orders rounds offline unanswered retry_refused limit_calls limit_tokens price"
 ANSWERED = {
     "system": "who answered",
     "prompt": "what was answered",
     "answer": "the answers",
 }
-COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with --judge of prompts"}
+COLUMNS = {**ANSWERED, **COMPARED}
 
 
 @o.app.command(
@@ -37,7 +37,7 @@ COLUMNS = {**ANSWERED, **COMPARED, "by": "what results are broken down by, with 
     "values), notes (the same in sentences), comparisons, "
     "bias, errors (vote, pair, prompt or decision), length (the effect, in logits), requirements "
     "(state, p, more), systems (the rows of --out), win_rates (the row's system against the "
-    f"column's), differences of every two systems and groups (of the column by). {o.DRY}"
+    f"column's) and differences of every two systems. {o.DRY}"
 )
 @o.takes(
     phrasing="wording",
@@ -123,7 +123,6 @@ def leaderboard(
     offline, dry_run, store = asking.offline, calling.dry_run, calling.store
     confidence, errors = fitting.level, fitting.errors
     names = o.named(column, COLUMNS)
-    by = names["by"]
     by_file = batches.Batches(calling.batch, store, forbidden=offline or asking.limited)
     asking = by_file.asked_in(asking)
     inputs = [*tables, *([store] if judge else [])]
@@ -138,14 +137,14 @@ def leaderboard(
                 "--dry-run and --offline are for a judge, and without --judge nothing is asked"
             )
         try:
-            own = {name: names[name] for name in (*COMPARED, "by")}
+            own = {name: names[name] for name in COMPARED}
             columns = read(rows, **own, **reading.words)
         except UnnamedError as error:
             raise ComparisonError(f"{error}; answers that nobody compared need --judge") from None
         columns = replace(columns, notes=(*rows.attrs["notes"], *columns.notes))
         wanted = _wanted(require, reference, list(dict.fromkeys([*columns.first, *columns.second])))
     else:
-        answers = read_answers(rows, **{name: names[name] for name in (*ANSWERED, "by")})
+        answers = read_answers(rows, **{name: names[name] for name in ANSWERED})
         require_prompts(errors, len(answers.prompts))
         wanted = _wanted(require, reference, answers.systems)
         calls = answers.calls(budget, both_orders=asking.orders != "one")
@@ -197,7 +196,7 @@ def leaderboard(
             left=left,
             stopped=stopped,
         )
-        frame, rates, groups = result.to_frame(), result.win_rates(), result.groups()
+        frame, rates = result.to_frame(), result.win_rates()
         verdicts = [gate.check(result, one, sure) for one in wanted]
         found = result.findings()
         found.more[:0] = verdicts
@@ -235,8 +234,6 @@ def leaderboard(
         if calling.verbose:
             head = "Share of comparisons won by the row's system, as counted (above: as fitted):"
             shown += [f"\n{head}", words.aligned(words.matrix(rates))]
-        if by:
-            shown += [f"\nBy {by}:", words.aligned(words.by_group(groups))]
         return "\n".join(shown)
 
     screen.deliver(
@@ -290,5 +287,4 @@ def _everything(
         "systems": result.to_frame().to_dict("records"),
         "win_rates": result.win_rates().to_dict("index"),
         "differences": result.differences().to_dict("records"),
-        "groups": result.groups().to_dict("records"),
     }

@@ -115,7 +115,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 store_app = typer.Typer(
-    cls=Group, help="List, merge or export judgement stores.", no_args_is_help=True
+    cls=Group, help="List, merge or fill judgement stores.", no_args_is_help=True
 )
 data_app = typer.Typer(cls=Group, help="List or fetch the datasets.", no_args_is_help=True)
 app.add_typer(store_app, name="store")
@@ -220,10 +220,7 @@ def _or(names: Sequence[str]) -> str:
 
 # In the terminal's help what stands in square brackets would be read as a colour.
 FORMS = f"{kinds.forms()}; hf:MODEL@REVISION pins a version."
-DRY = (
-    "With --dry-run it is a list of judges with calls (at most), stored, tokens, shared (of these, "
-    "what the prompts of a context begin with alike), seconds, cost."
-)
+DRY = "With --dry-run it is a list of judges with calls (at most), stored, tokens, seconds, cost."
 STORE = Path("judgements.sqlite")
 JSON = "Print one JSON object instead of tables."
 
@@ -242,9 +239,6 @@ class Phrasing:
         "prefix and system.",
         flag="--wording",
         metavar="FILE",
-    )
-    context_name: str = setting(
-        "Context", "The heading of the context in the prompt.", flag=SET + "context-name"
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -70,14 +68,10 @@ def plan(
             price_output=written,
         )
     except ValueError:
-        most = _most_sure(texts, apart, sure, sigma)
-        if most is None:
-            raise
         raise ValueError(
-            f"all {texts * (texts - 1):,} comparisons of {texts:,} texts put two that are "
-            f"{apart:g} apart in logits in the right order in {most:.0%} of cases, not in "
-            f"{sure:.0%}: be less sure (--sure {most:g}), or ask about a larger difference "
-            "(--apart)"
+            f"all {texts * (texts - 1):,} comparisons of {texts:,} texts are too few to put two "
+            f"that are {apart:g} apart in logits in the right order in {sure:.0%} of cases: be "
+            "less sure (--sure), or ask about a larger difference (--apart)"
         ) from None
     labels = needed(agreement, within, level=confidence)
     scores = min(labels.scores, texts)
@@ -124,17 +118,3 @@ def plan(
         }
 
     screen.deliver(text, everything if as_json else None, {})
-
-
-def _most_sure(texts: int, apart: float, sure: float, sigma: float) -> float | None:
-    """How sure all comparisons of so few texts make one, in whole per cent; None if that is not it.
-
-    Of a plan that was refused.
-    """
-    from poe.choose.planning import plan as planned
-
-    for percent in range(math.ceil(100 * sure) - 1, 50, -1):
-        with suppress(ValueError):
-            planned(texts, separate=(apart, percent / 100), sigma=sigma)
-            return percent / 100
-    return None

@@ -110,7 +110,10 @@ def rank(
     )
     labels = read_people(people, **reading.words) if people else None
     by_file = batches.Batches(
-        calling.batch, calling.store, forbidden=asking.offline or asking.limited
+        calling.batch,
+        calling.store,
+        forbidden=asking.offline or asking.limited,
+        judges=len(set(judge)),
     )
     asking = by_file.asked_in(asking)
     if until_top is not None and fitting.top == Fitting().top:

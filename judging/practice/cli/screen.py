@@ -18,8 +18,6 @@ from judging import machine
 from judging.cost import duration
 from judging.errors import JudgeError
 
-MIN_CACHED_SHARE = 0.2  # of the tokens; below it the prompt cache is not mentioned
-
 
 def print_estimates(rows: Sequence[dict[str, Any]], store: Path, *, as_json: bool) -> None:
     """Say what asking each judge will take."""
@@ -39,11 +37,6 @@ def print_cost(row: dict[str, Any]) -> None:
     low, high = row["tokens_low"], row["tokens_high"]
     margin = f", {low:,.0f} to {high:,.0f}" if low < high else ""
     print(f"about {row['tokens']:,.0f} tokens{margin} ({row['tokens_by']})")
-    if row["shared"] > MIN_CACHED_SHARE * row["tokens"]:
-        print(
-            f"about {row['shared']:,.0f} of them begin the prompts of a context alike: a prompt "
-            "cache may read these once a context"
-        )
     if row["seconds"] is None:
         print("time unknown: the run says it after its first two answers")
     else:
@@ -84,23 +77,6 @@ def print_json(value: Any) -> None:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     print(json.dumps(plain(value), indent=1))
-
-
-class Lines:
-    """Lines for a reader as they come; or, with --json, nothing but one object at the end."""
-
-    def __init__(self, as_json: bool) -> None:
-        self.as_json = as_json
-
-    def __call__(self, text: str) -> None:
-        """Say a line."""
-        if not self.as_json:
-            print(text, flush=True)
-
-    def end(self, value: Any) -> None:
-        """Print it all for a program."""
-        if self.as_json:
-            print_json(value)
 
 
 def require_writable(*paths: Path | None, inputs: Sequence[Path] = ()) -> None:

@@ -39,11 +39,7 @@ def store_list(
     screen.deliver(text, (lambda: contents) if as_json else None, {})
 
 
-@o.store_app.command(
-    "merge",
-    epilog="With --json, standard output is one object: stores (a list: store, added, same, "
-    "differ) and answers (how many there now are).",
-)
+@o.store_app.command("merge")
 def store_merge(
     store: Annotated[
         Path,
@@ -53,31 +49,21 @@ def store_merge(
         list[Path],
         typer.Argument(help="The stores that the answers are copied from.", metavar="STORES"),
     ],
-    as_json: o.AsJson = False,
 ) -> None:
     """Copy the answers of other stores into a store."""
     if missing := [str(other) for other in others if not other.is_file()]:
         raise JudgeError(f"there is no store {' or '.join(missing)} to merge; nothing was made")
-    say = screen.Lines(as_json)
-    rows = []
     with opening.open_store(store, several=True) as kept_answers:
         for other in others:
             tally = kept_answers.merge(other)
-            rows.append({"store": str(other), **tally._asdict()})
-            say(
+            print(
                 f"{other}: {tally.added:,} answers were new, {tally.same:,} were there, "
                 f"{tally.differ:,} differ"
             )
-        say(f"{kept_answers.path} now has {len(kept_answers):,} answers")
-        say.end({"stores": rows, "answers": len(kept_answers)})
+        print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
 
 
-@o.store_app.command(
-    "import",
-    epilog="With --json, standard output is one object: results (a list: results, added, same, "
-    "differ, refused, unknown, failed (a reason and how many), others (a model and how many)) "
-    "and answers (how many there now are).",
-)
+@o.store_app.command("import")
 @o.takes(calling="store")
 def store_import(
     results: Annotated[
@@ -92,13 +78,12 @@ def store_import(
         str | None,
         o.opt("Take the answers of this model, if the results have several.", "--model"),
     ] = None,
-    as_json: o.AsJson = False,
 ) -> None:
     """Read the results of a batch (--batch) into the store of the command that wrote it."""
     from judging.practice.batch import import_results
     from poe.errors import name_some
 
-    usable, rows, say = 0, [], screen.Lines(as_json)
+    usable = 0
     with opening.open_store(calling.store, several=True) as kept_answers:
         for path in results:
             tally = import_results(kept_answers, path, model=model)
@@ -111,30 +96,7 @@ def store_import(
                 f"{n:,} are of the model {name}, left out" for name, n in tally.others.items()
             ]
             lines += [f"{tally.unknown:,} are of no batch of this store"] * bool(tally.unknown)
-            say(f"{path}: {'; '.join(lines)}")
-            counts = {n: getattr(tally, n) for n in ("added", "same", "differ", "refused")}
-            more = {"unknown": tally.unknown, "failed": tally.failed, "others": tally.others}
-            rows.append({"results": str(path), **counts, **more})
-        say(f"{kept_answers.path} now has {len(kept_answers):,} answers")
-        say.end({"results": rows, "answers": len(kept_answers)})
+            print(f"{path}: {'; '.join(lines)}")
+        print(f"{kept_answers.path} now has {len(kept_answers):,} answers")
     if not usable:
         raise JudgeError(f"none of {name_some(list(map(str, results)))} had an answer to keep")
-
-
-@o.store_app.command(
-    "export", epilog="With --json, standard output is one object: answers, rows and out."
-)
-def store_export(
-    store: Annotated[Path, typer.Argument(help="The store, such as judgements.sqlite.")],
-    out: Annotated[Path, typer.Argument(help="A file that ends in .csv or .parquet.")],
-    as_json: o.AsJson = False,
-) -> None:
-    """Write the answers to a CSV or Parquet file, one per row (more where a text has names)."""
-    screen.require_writable(out, inputs=[store])
-    with opening.open_store(store, offline=True) as kept_answers:
-        rows = kept_answers.export(out)
-        more = rows - len(kept_answers)
-        names = f", some under several names ({rows:,} rows)" if more else ""
-        say = screen.Lines(as_json)
-        say(f"{len(kept_answers):,} answers written to {out}{names}")
-        say.end({"answers": len(kept_answers), "rows": rows, "out": str(out)})

@@ -67,14 +67,10 @@ def findings(one: Ranking) -> Found:
     found += [f.Partial()] if one.partial else []
     found += _standing(one.fit, one.level, refused=advice.state == "not by this judge")
     found += _people(one, told=isinstance(advice.why, f.NoBetterThanACoin))
-    answers = [answer.mass for answer in judged_of(one).answers] if one.judged else []
     more: list[Any] = []
     if one.stop is not None:
         more.append(f.Stopped(one.stop.kind, one.stopped_because))
     more += [unit(one.fit), position(one.fit, one.level)]
-    if answers:
-        labels = tuple(judged_of(one).prompt.labels)
-        more.append(f.Mass(labels, float(np.median(answers)), min(answers)))
     if agreement := agreement_of(one):
         more.append(agreement)
     return Found(found, more, notes([one]) if one.judged else list(one.notes))

@@ -48,7 +48,6 @@ def rank(
     *,
     attribute: str | None = None,
     thing: str = "text",
-    context_name: str = "Context",
     wording: str | Path | None = None,
     budget: int | str = "10x",
     until: Until | Iterable[Until] | None = None,
@@ -72,8 +71,8 @@ def rank(
         returns K probabilities that the first is better, such as `SimulatedJudge(...).answer`.
     attribute
         What wins, "more persuasive"; needed for texts.
-    thing, context_name
-        What the prompt calls the texts, and the heading of what they answer to.
+    thing
+        What the prompt calls the texts.
     wording
         A TOML file with the question in your own words (`judging.prompts.of_file`).
     budget
@@ -132,7 +131,6 @@ def rank(
             [judge],
             [wanted],
             thing=thing,
-            context_name=context_name,
             wording=wording,
             budget=budget,
             until=until,
@@ -177,7 +175,6 @@ def rank_each(
     attributes: Sequence[str],
     *,
     thing: str = "text",
-    context_name: str = "Context",
     wording: str | Path | None = None,
     budget: int | str = "10x",
     until: Until | Iterable[Until] | None = None,
@@ -216,7 +213,6 @@ def rank_each(
         budget=budget,
         both_orders=asking.both_orders,
         thing=thing,
-        context_name=context_name,
         wording=wording,
     )
     with opened(store, several=len(judges) > 1) as kept:
@@ -308,7 +304,6 @@ def jobs(
     budget: int | str,
     both_orders: bool,
     thing: str = "text",
-    context_name: str = "Context",
     wording: str | Path | None = None,
 ) -> list[Job]:
     """The rankings of a run, and the share of the budget that each has; nothing is opened."""
@@ -349,7 +344,7 @@ def jobs(
             prompts.for_attribute(
                 attribute,
                 thing=thing,
-                context=None if group.context is None else context_name,
+                context=None if group.context is None else "Context",
                 wording=wording,
             )
         ]
@@ -421,8 +416,7 @@ def run(
         judged = job.judged(
             reader,
             store,
-            undecided=asking.undecided,
-            on_refusal=asking.on_refusal,
+            unanswered=asking.unanswered,
             progress=meter,
             answered=answered(job.prompt),
         )

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from judging import metrics
-from judging.errors import require
 from judging.practice.asking.ending import Stop
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust.people import People, read_people
@@ -157,16 +156,6 @@ class Ranking:
         about = f"{len(table)} texts, {len(self.comparisons)} comparisons"
         about += " (a partial ranking)" if self.partial else ""
         return f"{shown.to_html(index=False, border=0)}<p>{escape(about)}.</p>"
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the ranking with its intervals, best on top; returns Matplotlib's axes.
-
-        Every text has its name up to 60 of them, then the first and the last.
-        """
-        require("a figure", "plot", "matplotlib")
-        from judging.practice.ranking.plot import plot
-
-        return plot(self._frame, ax=ax, level=self.level)
 
     def with_people(self, people: People | Any) -> Ranking:
         """The ranking beside what people said: `People`, or a file or table with labels.

@@ -7,32 +7,25 @@ say it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr
-from scipy.stats import binomtest
 
 from judging.practice.ranking.ranking import Ranking, log_words
 from poe.arrays import Indices
-from poe.choose.adaptive import curvature_at, next_comparisons, resistances
+from poe.choose.adaptive import next_comparisons
 from poe.debias import Rate, first_position_rate
-from poe.resistance import effective_resistance
 from poe.result import Fit
 
 __all__ = [
     "HARDLY",
     "Position",
-    "Prospect",
-    "Sureness",
     "along_length",
-    "calibration",
     "drowned",
     "neighbours",
     "next_pairs",
     "position",
-    "prospects",
     "settled_share",
     "two_digits",
     "typical_error",
@@ -43,7 +36,6 @@ PAIRS = 200_000  # pairs up to which all are looked at, and drawn of more
 LIKELY = 0.75  # between this and the level, an order is likely but not settled
 HARDLY = 0.75  # share of pairs decided by position alone from which a judge hardly reads
 LONGER, CHANCE = 0.5, 0.01  # correlation with length that is told, and how often chance may do it
-CONFIDENCE_BOUNDS = (0.5, 0.6, 0.75, 0.9, 1.0)  # classes of how sure an answer is
 
 
 # How sure, and how fair ---------------------------------------------------------------------
@@ -110,40 +102,6 @@ def settled_share(fit: Fit, level: float) -> float:
     return float((np.maximum(p, 1.0 - p) >= level).mean())
 
 
-class Sureness(NamedTuple):
-    """Answers of one class: its bounds, how many, how sure they are on average.
-
-    right : how often people's scores agree, with Wilson's interval.
-    """
-
-    low: float
-    high: float
-    answers: int
-    mean: float
-    right: Rate
-
-
-def calibration(ranking: Ranking) -> list[Sureness]:
-    """Count how often people agree with answers, by how sure these are (`CONFIDENCE_BOUNDS`).
-
-    Pairs that people scored alike, and ties, are left out.
-    """
-    c = ranking.comparisons
-    gold = np.array([ranking.gold.get(str(name), np.nan) for name in c.items])
-    gap, sure = gold[c.first] - gold[c.second], np.maximum(c.p, 1.0 - c.p)
-    right = (gap > 0) == (c.p > 0.5)
-    used = np.isfinite(gap) & (gap != 0) & (c.p != 0.5)
-    classes = []
-    for low, high in pairwise(CONFIDENCE_BOUNDS):
-        here = used & (sure >= low) & ((sure < high) | (high == 1.0))
-        if here.any():
-            k, n = int(right[here].sum()), int(here.sum())
-            at = binomtest(k, n).proportion_ci(ranking.level, method="wilson")
-            rate = Rate(k / n, at.low, at.high)
-            classes.append(Sureness(low, high, n, float(sure[here].mean()), rate))
-    return classes
-
-
 def neighbours(fit: Fit, level: float) -> list[tuple[Any, Any, float, str]]:
     """Each item and the one ranked next: upper, lower, P(the upper is better), verdict."""
     order = np.argsort(-fit.scores, kind="stable")
@@ -181,36 +139,6 @@ def _between_equals(fit: Fit, bias: float) -> float:
 
 
 # What to ask next -----------------------------------------------------------------------------
-
-
-class Prospect(NamedTuple):
-    """What so many more calls would do to the typical standard error of a score."""
-
-    calls: int
-    error: float
-
-
-def prospects(ranking: Ranking) -> list[Prospect]:
-    """The typical standard error now, and after one, two, five more rounds of N calls.
-
-    Predicted from the curvature that each further comparison would add at the present scores
-    (`poe.choose.adaptive.curvature_at`), bias and scatter held fixed; only where some are left.
-    """
-    fit = ranking.fit.with_covariance("curvature")
-    n, now = len(fit.items), Prospect(0, typical_error(ranking.fit))
-    more = upcoming(ranking, 5 * n // 2 * 2)
-    counts = sorted({min(m * n, len(more)) // 2 * 2 for m in (1, 2, 5)} - {0})
-    if not counts:
-        return [now]
-    gain = curvature_at(fit.expert, fit.scores[more[:, 0]] - fit.scores[more[:, 1]] - fit.bias)
-    before = resistances(fit).sum()
-    later = []
-    for m in counts:
-        pairs = np.vstack([fit.comparisons.pairs, more[:m]])
-        weight = np.maximum(np.append(fit.stiffness, gain[:m]), 1e-12)
-        share = effective_resistance(n, pairs, weight=weight).sum() / before
-        later.append(Prospect(m, now.error * float(np.sqrt(share))))
-    return [now, *later]
 
 
 def next_pairs(ranking: Ranking, count: int) -> list[tuple[Any, Any, float]]:

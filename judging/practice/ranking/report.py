@@ -1,7 +1,6 @@
 """One self-contained HTML page on a ranking: no network, nothing to install.
 
-It has no scripts, but for rankings too long to show: there one, allowed by its digest alone,
-searches the rows, which the page carries as data.
+It has no scripts.
 
 This module works out what the page says; `report.html`, a Jinja2 template, says and draws it.
 Jinja2 escapes everything that a user wrote. Pictures are SVG with widths in per cent and type in
@@ -12,7 +11,6 @@ colours are names of classes, for light, dark and paper.
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["board", "report"]
 
-BEGINNING = 120  # characters of a text that a search finds and shows
 EXCERPT = 600  # characters of a text that the report shows
 
 NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
@@ -50,7 +47,7 @@ LARGEST = 600  # texts up to which what to ask next is worked out
 CLOSE = 0.95  # correlation with the final ranking that counts as having arrived
 ADVICE = (Advice, f.Known)  # printed in bold
 # What has a place of its own on the page: on top, and in the section on people.
-SHOWN = (f.Stopped, f.Unit, readings.Position, f.Mass, f.Correlation)
+SHOWN = (f.Stopped, f.Unit, readings.Position, f.Correlation)
 BELOW = (f.Equal, f.Worth, f.Within)
 LOW_MASS = 0.5  # below this an answer is more about something else than about the labels
 
@@ -89,8 +86,6 @@ def report(
     for one in rankings:
         one.to_frame()  # which says what it lacks where it has no errors
     attribute = attribute or rankings[0].attribute or judged_of(rankings[0]).prompt.name
-    long = max(len(one.fit.items) for one in rankings) > NAMED
-    script = (Path(__file__).parent / "report.js").read_text() if long else ""
     page = _rendered(
         "report.html",
         title=f"{_number_of_texts(rankings):,} {plural(thing)} ranked: {attribute}",
@@ -102,8 +97,6 @@ def report(
         notes=_notes(rankings),
         rankings=[_page(one, thing, words.told_apart(one, rankings)) for one in rankings],
         joint=[_joint(one) for one in together(rankings)],
-        script=script,
-        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         **_method(rankings[0], command, made).page(),
         prompt=judged_of(rankings[0]).prompt,
         expert=words.expert_of(rankings[0].fit),
@@ -256,10 +249,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     found = findings.findings(one)
     whole = table[table["same_text_as"] == ""].reset_index(drop=True)
     shown = whole.iloc[_rows_shown(whole, one.top)]
-    near, later = (
-        readings.neighbours(one.fit, one.level),
-        readings.prospects(one) if n <= LARGEST else [],
-    )
+    near = readings.neighbours(one.fit, one.level)
     verdicts = [verdict for *_, verdict in near]
     of = set(shown["name"])
     times = np.bincount(judged.pairs.ravel(), minlength=n)
@@ -281,12 +271,10 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "human": _on_peoples_scale(one, shown),
         "to_label": ", ".join(_to_label(one)),
         "more": say_all((each for each in found.more if not isinstance(each, SHOWN)), thing),
-        "calibration": [words.calibrated(row) for row in readings.calibration(one)],
         "drowned": percent(share) if share >= readings.HARDLY else "",
         "ranking": _ranking_table(one, table[_original(table).isin(of)], whole["name"]),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
-        "search": _searched(one, table) if len(whole) > len(shown) else {},
         "download": base64.b64encode(csv_text(table).encode()).decode(),
         "best": listed(map(str, equal)),
         "equal": len(equal) > 1,
@@ -320,13 +308,10 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "bare": sum(map(findings.shows_one_label, judged.answers)),
         "rounds": one.history.to_dict("records"),
         "arrived": max((k + 1 for k, r in enumerate(agreement) if r < CLOSE), default=0),
-        "prospects": [
-            (len(judged.pairs) + calls, f"+{calls}" if calls else "now", f"{error:.3f}")
-            for calls, error in later
-        ],
+        "large": n > LARGEST,
         "next": [
             (first, second, percent(p))
-            for first, second, p in (readings.next_pairs(one, 10) if later else [])
+            for first, second, p in (readings.next_pairs(one, 10) if n <= LARGEST else [])
         ],
         "texts": [
             (rank, name, texts[str(name)]) for rank, name in shown[["rank", "name"]].to_numpy()
@@ -398,20 +383,6 @@ def _overview(table: pd.DataFrame) -> dict[str, Any]:
 
     band = " ".join([*line("low"), *reversed(line("high"))])
     return {"scale": scale, "band": band, "line": " ".join(line("score"))}
-
-
-def _searched(one: Ranking, table: pd.DataFrame) -> dict[str, Any]:
-    """The rows that the search box finds, and the beginnings of their texts."""
-    head, rows = _ranking_table(one, table)
-    begins = {text.id: quoted(text.text, BEGINNING) for text in judged_of(one).texts}
-    ids = _original(table)
-    few = [0, 1, 2, 4, *range(7, len(head))]  # rank, text, score, ranks, people's
-    return {
-        "head": [*(head[k] for k in few), "Begins"],
-        "rows": [
-            [*(row[k] for k in few), begins[str(i)]] for row, i in zip(rows, ids, strict=True)
-        ],
-    }
 
 
 def _ranking_table(

@@ -17,8 +17,7 @@ from judging.practice.asking.ending import RankingFailedError, RankingInterrupte
 from judging.practice.asking.limits import HOPELESS, as_rules, require_rules
 from judging.practice.asking.links import links_first
 from judging.practice.asking.loop import Loop, as_set
-from judging.practice.asking.orders import orders_of
-from judging.practice.findings import Narrow, OneOrder
+from judging.practice.findings import Narrow, OneOrder, Orders
 from judging.practice.ranking.ranking import Ranking
 from judging.practice.ranking.readings import typical_error
 from judging.practice.ranking.settings import COVARIANCES, Asking, Fitting
@@ -345,7 +344,8 @@ class Rounds(Loop):
         notes = list[Any](said)
         chosen = not self.offline and self.asked < self.n * (self.n - 1)  # else it changed nothing
         if self.decision is not None and self.decision.reason != "unknown" and chosen:
-            notes.append(orders_of(self.decision))
+            d = self.decision
+            notes.append(Orders(d.reason, d.orders, d.c, d.se))
         if self.asking.both_orders:
             notes += _one_order_only(made)
         if self.asking.rule in ("laplace", "reordering") and chosen:

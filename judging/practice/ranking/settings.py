@@ -31,7 +31,6 @@ RULES: dict[str, NextRule] = {
 ASKED = "How much is asked"
 JUDGE = "The judge"
 
-SkipTieStop = Literal["skip", "tie", "stop"]
 Errors = Literal["auto", "vote", "pair", "prompt", "decision"]
 # The covariance in `poe.fit` that allows for such errors; of prompts see `board.clusters`.
 COVARIANCES: dict[str, Covariance] = {
@@ -103,18 +102,13 @@ class Asking:
     offline: bool = setting(
         False, "Rank by the answers in the store; the judge is not opened.", flag="--offline"
     )
-    undecided: SkipTieStop = setting(
-        "skip",
-        "What to do with an answer that names neither text. skip: leave it out, but end the run "
-        "where more than one in ten are such; tie: count it as a tie; stop: end the run.",
-        flag=SET + "undecided",
-    )
-    on_refusal: SkipTieStop = setting(
+    unanswered: Literal["skip", "tie", "stop"] = setting(
         "skip",
         "What to do with a question that the judge will never answer (because of a content filter, "
-        "or of a text that is too long). skip: leave it out, and any text with no answer at all; "
-        "tie: count it as a tie; stop: end the run.",
-        flag=SET + "on-refusal",
+        "or of a text that is too long), or whose answer names neither text. skip: leave it out, "
+        "and any text with no answer at all, but end the run where more than one in ten name "
+        "neither; tie: count it as a tie; stop: end the run.",
+        flag=SET + "unanswered",
     )
     retry_refused: bool = setting(
         False,

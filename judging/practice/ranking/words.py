@@ -11,7 +11,7 @@ from judging import kinds
 from judging.practice import findings as f
 from judging.practice.ranking import findings as found
 from judging.practice.ranking.ranking import Ranking, apart, judged_of
-from judging.practice.ranking.readings import Position, Sureness
+from judging.practice.ranking.readings import Position
 from judging.practice.ranking.together import Together, together
 from judging.practice.ranking.verdict import Advice
 from judging.practice.sentences import percent, say, say_all
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "aligned",
-    "by_group",
     "by_judge",
-    "calibrated",
     "expert_of",
     "in_text",
     "kind",
@@ -50,16 +48,6 @@ ALSO = (f.FewClusters, f.LengthEffect, f.LengthWinner, f.FewNear)
 
 
 # In words -------------------------------------------------------------------------------------
-
-
-def calibrated(row: Sureness) -> tuple[str, int, str, str]:
-    """A class of answers: how sure, how many, how sure on average, how often people agree."""
-    return (
-        f"{row.low:.0%} to {row.high:.0%}",
-        row.answers,
-        f"{row.mean:.0%}",
-        say(row.right),
-    )
 
 
 def places(low: int, high: int) -> str:
@@ -233,35 +221,10 @@ def rows_of(
         ),
         "lc_rank": ("rank, equal length", lambda row: str(row.lc_rank)),
         "lc_score": ("score, equal length", lambda row: signed(row.lc_score)),
-        "lc_reference_rate": (
-            "wins, equal length",
-            lambda row: with_error(row.lc_reference_rate, row.lc_reference_se),
-        ),
     }
     shown = [form for column, form in forms.items() if column in table]
     rows = [[cell(row) for _, cell in shown] for row in table.itertuples(index=False)]
     return [[head for head, _ in shown], *rows]
-
-
-def by_group(groups: pd.DataFrame) -> list[list[str]]:
-    """`Leaderboard.groups` as texts: a row a system, a column a group."""
-    values = list(dict.fromkeys(groups["group"]))
-    lines = [["", *map(short, values)]]
-    for name in dict.fromkeys(groups["name"]):
-        own = groups[groups["name"] == name].set_index("group")
-        line = [short(name)]
-        for value in values:
-            if value not in own.index:
-                line.append("")
-            elif "win_rate" in own:
-                line.append(with_error(own.loc[value, "win_rate"], own.loc[value, "se"]))
-            elif np.isnan(own.loc[value, "score"]):
-                line.append("not linked")
-            else:
-                low, high = own.loc[value, ["low", "high"]]
-                line.append(f"{signed(own.loc[value, 'score'])} ({signed(low)} to {signed(high)})")
-        lines.append(line)
-    return lines
 
 
 def matrix(rates: pd.DataFrame) -> list[list[str]]:

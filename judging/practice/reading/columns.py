@@ -24,8 +24,7 @@ class Columns:
     cluster : (K,) a number for what answers share, a prompt or an annotator, None without such a
     column; cluster_name : the column; cluster_wanted : whether the user named it. lengths : (K, 2)
     of the two texts, None without. in_order : whether the first was shown first. notes :
-    what a reader should know. group : (K,) the value of a column to break results down by, None
-    without; group_name : the column. prompts : (K,) what each was about, None without a column
+    what a reader should know. prompts : (K,) what each was about, None without a column
     that says so.
     """
 
@@ -38,9 +37,7 @@ class Columns:
     lengths: Floats | None
     in_order: bool
     notes: tuple[Any, ...]
-    group: list[str] | None = None
     prompts: list[str] | None = None
-    group_name: str = "group"
     cluster_wanted: bool = False
 
     def take(self, rows: Mask | Indices) -> Columns:
@@ -58,7 +55,6 @@ class Columns:
             weight=some(self.weight),
             cluster=some(self.cluster),
             lengths=some(self.lengths),
-            group=None if self.group is None else [self.group[k] for k in kept],
             prompts=None if self.prompts is None else [self.prompts[k] for k in kept],
         )
 
@@ -86,8 +82,6 @@ class Columns:
             more.setdefault(self.cluster_name if self.shares_prompts else "prompt", self.prompts)
         if self.lengths is not None:
             more["length_first"], more["length_second"] = self.lengths.T
-        if self.group is not None and self.group_name not in table:
-            more.setdefault(self.group_name, self.group)
         return table.assign(**more)
 
     @property

@@ -75,14 +75,13 @@ def read(
     winner: str | None = None,
     weight: str | None = None,
     cluster: str | None = None,
-    by: str | None = None,
     tie_word: str | Sequence[str] = (),
     skip_word: str | Sequence[str] = (),
 ) -> Columns:
     """Find comparisons in a table; the keywords name columns that have other names.
 
     Rows without a verdict are left out, and rows that compare an item with itself, with a note.
-    by : a column to break results down by. tie_word, skip_word : words in the winner's column
+    tie_word, skip_word : words in the winner's column
     that mean a tie, and that the row is to be left out, beside those known
     (`judging.practice.reading.names`). Raises ComparisonError naming the columns
     there are, or the rows and words that are no verdict.
@@ -145,8 +144,6 @@ def read(
     heavy = find(["weight"], weight)
     lengths, note = _lengths(table, find)
     shared, name = _clusters(table, find, cluster)
-    broken_by = "group" if by is None else str(find([], by))
-    group = None if by is None else [unquoted(text) for text in cells(table[broken_by])]
     return Columns(
         first=first_names,
         second=second_names,
@@ -157,8 +154,6 @@ def read(
         lengths=lengths,
         in_order=in_order,
         notes=(*notes, *note),
-        group=group,
-        group_name=broken_by,
         cluster_wanted=cluster is not None,
         prompts=_prompts(table, find, cluster),
     )

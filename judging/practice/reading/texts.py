@@ -63,16 +63,6 @@ class OwnTexts:
         """The names of the texts."""
         return tuple(item.id for item in self.items)
 
-    def only(self) -> TextGroup:
-        """All texts, if they answer to one context; ValueError if there are several."""
-        groups = self.groups()
-        if len(groups) > 1:
-            raise ValueError(
-                f"the texts answer to {len(groups)} contexts, and each is a ranking of its own: "
-                "give the rows of one, or take them all with judging.rank_each or `judging rank`"
-            )
-        return groups[0]
-
     def groups(self) -> tuple[TextGroup, ...]:
         """The texts by context, in the order of first appearance."""
         members: dict[str | None, list[int]] = {}
