@@ -28,7 +28,7 @@ from judging.practice.cli import main
 from judging.practice.findings import Partial
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.readings import next_pairs, position, prospects
-from judging.practice.ranking.report import _orders, report
+from judging.practice.ranking.report import _orders, _to_label, report
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.sentences import say
 
@@ -492,3 +492,11 @@ def test_a_judge_that_counts_words_is_told_of_in_one_sentence():
         page = words.in_text([judging.rank(texts, judged, budget=60)], verbose=True)
         assert page.count("Note: longer texts have the higher scores by") == times
         assert page.count("the number of words +0.9") + page.count("words +1.0") == times
+
+
+def test_texts_called_by_numbers_are_named_in_their_order():
+    fit = SimpleNamespace(items=list(range(200, 0, -1)))
+    named = _to_label(SimpleNamespace(fit=fit, level=0.95))
+    assert len(set(named)) > 20
+    assert {*map(len, named)} >= {2, 3}, "else their order as words is the same"
+    assert named == sorted(named, key=int)
