@@ -221,7 +221,7 @@ class Answer:
     @property
     def read(self) -> int:
         """Tokens sent for it: of its prompt, and of all requests where samples took several."""
-        return int(max(self.tokens, self.computed))
+        return int(max(self.tokens, self.computed)) if self.draws else self.tokens
 
     @property
     def mass(self) -> float:

@@ -10,7 +10,7 @@ from judging.practice.board.gate import Gate
 from judging.practice.cli import main
 from judging.practice.ranking.readings import Position
 from judging.practice.ranking.verdict import Advice
-from judging.practice.sentences import TABLE, as_data, say
+from judging.practice.sentences import TABLE, about, as_data, percent, say
 from judging.practice.trust.agreement import Agreement
 from poe.debias import Rate
 
@@ -94,3 +94,10 @@ def test_nothing_hangs_on_what_a_sentence_says(command, tmp_path, monkeypatch, c
 
 def without_sentences(one):
     return {key: value for key, value in one.items() if key != "notes"}
+
+
+def test_a_percentage_claims_neither_certainty_nor_impossibility():
+    """Rounded to whole percents, what would be 0% or 100% is under 1% or over 99%."""
+    said = {share: percent(share) for share in (0.0, 0.005, 0.0051, 0.015, 0.9949, 0.995, 1.0)}
+    assert [*said.values()] == ["under 1%", "under 1%", "1%", "2%", "99%", "over 99%", "over 99%"]
+    assert [about(share) for share in (0.005, 0.4, 0.995)] == ["under 1%", "about 40%", "over 99%"]

@@ -148,3 +148,10 @@ def test_an_answer_that_showed_both_labels_is_never_a_decision():
     assert 1.0 - 1e-11 < sure < 1.0
     assert Answer((-800.0, -801.0)).p == pytest.approx(1.0 / (1.0 + np.exp(-1.0)))
     assert np.isnan(Answer((-math.inf, -math.inf)).p)
+
+
+def test_what_was_sent_for_an_answer_is_its_prompt_or_those_of_its_samples():
+    """Of answers that share a prefix one bears its computing, which sends nothing more."""
+    assert Answer((-1.0, -1.0), tokens=80, computed=95.5).read == 80
+    assert Answer((-1.0, -1.0), tokens=80, computed=12.0).read == 80
+    assert Answer((-1.0, -1.0), tokens=80, computed=400.0, draws=5).read == 400

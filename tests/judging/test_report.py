@@ -24,7 +24,7 @@ from judging.practice.cli import main
 from judging.practice.findings import Partial
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.readings import next_pairs, position
-from judging.practice.ranking.report import _orders, report
+from judging.practice.ranking.report import _orders, _to_label, report
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.sentences import say
 
@@ -336,3 +336,11 @@ def test_chance_alone_is_hardly_ever_taken_for_a_taste_for_length():
             is not None
         )
     assert told <= 10 + 3 * np.sqrt(10)
+
+
+def test_texts_called_by_numbers_are_named_in_their_order():
+    fit = SimpleNamespace(items=list(range(200, 0, -1)))
+    named = _to_label(SimpleNamespace(fit=fit, level=0.95))
+    assert len(set(named)) > 20
+    assert {*map(len, named)} >= {2, 3}, "else their order as words is the same"
+    assert named == sorted(named, key=int)

@@ -11,6 +11,7 @@ colours are names of classes, for light, dark and paper.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -333,10 +334,11 @@ def _on_peoples_scale(one: Ranking, shown: pd.DataFrame) -> list[tuple[str, str,
 
 
 def _to_label(one: Ranking) -> list[str]:
-    """Texts that people might score, drawn at random."""
+    """Texts that people might score, drawn at random; text 2 comes before text 10."""
     names = sorted(str(name) for name in one.fit.items)
     few = min(needed(level=one.level).scores, len(names))
-    return [names[k] for k in np.sort(np.random.default_rng(0).permutation(len(names))[:few])]
+    drawn = [names[k] for k in np.random.default_rng(0).permutation(len(names))[:few]]
+    return sorted(drawn, key=lambda name: re.sub(r"\d+", lambda found: found[0].zfill(20), name))
 
 
 def _joint(one: Together) -> dict[str, Any]:

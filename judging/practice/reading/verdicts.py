@@ -83,8 +83,9 @@ def verdicts(
     if column is None and len(ends := [one for one in table if plain(one).endswith(SAY)]) == 1:
         (column,) = ends
     if column is None:
+        where = f"{table.attrs['source']}: " if "source" in table.attrs else ""
         raise UnsaidError(
-            f"none of the columns {name_some(table.columns, 12)} says who won",
+            f"{where}none of the columns {name_some(table.columns, 12)} says who won",
             hint(table, first=sides[0], second=sides[1])
             or "name it (winner= for names and ties, p= for the probability that the first is "
             "better; each after --column on the command line)",
