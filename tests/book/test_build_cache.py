@@ -46,12 +46,10 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(root: Path) -> list[Execution]:
-    """Execute a scratch book."""
     return execute_pages(find_pages(root), root=root, build=root / "_build")
 
 
 def printed(run: Execution) -> str:
-    """Return the executed page as text."""
     return run.result.read_text(encoding="utf-8")
 
 

@@ -108,7 +108,6 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed(root: Path) -> Any:
-    """Print the book and open the PDF."""
     import pypdf
 
     # In a thread: this one may hold the browser of other tests, and a thread has one Playwright.

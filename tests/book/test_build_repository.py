@@ -32,7 +32,6 @@ FORBIDDEN = re.compile(
 
 
 def committed_files() -> list[Path]:
-    """List what git tracks."""
     done = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )

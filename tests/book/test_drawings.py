@@ -88,5 +88,4 @@ def test_letters_of_panels_are_large_enough_on_a_phone():
 
 
 def pictures_of(html):
-    """The drawings within a gallery, as text."""
     return [b64decode(code).decode() for code in re.findall(r"base64,([^\"]+)", str(html))]

@@ -51,12 +51,10 @@ class Document(HTMLParser):
 
 @cache
 def read_document(path: Path) -> Document:
-    """Parse an HTML file, once."""
     return Document(path.read_text(encoding="utf-8"))
 
 
 def local_path(url: str) -> Path:
-    """Turn a file:// address into a path."""
     return Path(unquote(urlsplit(url).path))
 
 

@@ -113,7 +113,6 @@ def offering(text: str) -> str:
 
 
 def notebook_text(*, outputs: bool) -> str:
-    """Write a notebook of one code cell."""
     cell = nbformat.v4.new_code_cell("1 + 1")
     if outputs:
         cell.outputs = [nbformat.v4.new_output("stream", text="2")]

@@ -15,7 +15,6 @@ HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=\"documen
 
 
 def write(path: Path, rows: list[tuple[str, ...]], columns: tuple[str, ...]) -> Path:
-    """Write a CSV file of texts."""
     pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
     return path
 

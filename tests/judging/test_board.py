@@ -172,14 +172,6 @@ def test_several_files_and_a_reference_in_one_command(tmp_path, capsys):
     assert main(["fit", str(tmp_path / "e.csv"), paths[0], "--column", "first=first"]) == 1
 
 
-def test_one_system_on_one_side_says_nothing_of_positions():
-    table = pd.DataFrame({"first": ["a"] * 30, "second": ["b", "c"] * 15, "p": [0.9, 0.4] * 15})
-    said = str(leaderboard(table))
-    assert "a stands first in all 30 rows" in said
-    assert "First position" not in said
-    assert leaderboard(table).plain.bias == 0.0
-
-
 # One kind of interval ---------------------------------------------------------------------------
 
 

@@ -102,17 +102,6 @@ def test_the_command_line_goes_first_and_tables_are_options(folder, capsys):
     )
 
 
-def test_other_commands_take_one_too(folder, capsys):
-    (folder / "run.toml").write_text('dataset = "t.csv"\nattribute = "nicer"\njudge = "demo"\n')
-    assert main(["ask", "--config", "run.toml", "--quiet", "--budget", "6"]) == 0
-    assert "6 answers are in judgements.sqlite" in capsys.readouterr().out
-    rows = [f"{who},{k},{who * k}" for who in "ab" for k in range(1, 4)]
-    (folder / "s.csv").write_text("\n".join(["system,prompt,answer", *rows]))
-    (folder / "board.toml").write_text('tables = ["s.csv"]\njudge = "demo"\n')
-    board = ["leaderboard", "--config", "board.toml", "--store", "b.sqlite"]
-    assert main([*board, "--quiet"]) == 0
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_expert_of_the_package_is_one_of_the_command(name, folder, run):
     (folder / "votes.csv").write_text("first,second,p\na,b,0.9\nb,c,0.8\nc,a,0.4\na,c,0.7\n")

@@ -65,19 +65,6 @@ class TestLimits:
         with pytest.raises(judging.JudgeError, match=f"which takes {n - 1} or more"):
             rank(n - 2)
 
-    def test_as_many_calls_as_link_all_systems_give_a_leaderboard(self, tmp_path, capsys):
-        rows = [
-            f"{system},prompt {k},{' '.join(WORDS.split()[: 2 + (k + at) % 8])}"
-            for k in range(6)
-            for at, system in enumerate("abcde")
-        ]
-        table = tmp_path / "answers.csv"
-        table.write_text("\n".join(["system,prompt,answer", *rows]))
-        command = ["leaderboard", str(table), "--judge", "demo", "--budget", "all", "--quiet"]
-        command += ["--store", str(tmp_path / "s.sqlite"), "--limit-calls", "4"]
-        assert main(command) == 3
-        assert all(f"  {system}  " in capsys.readouterr().out for system in "a")
-
 
 class TestFirstLine:
     @pytest.mark.parametrize(
@@ -116,7 +103,6 @@ def commands(group, path=()):
 
 
 def app_help(name):
-    """The help of a command as it is declared."""
     return dict(commands(typer.main.get_command(app)))[(name,)].help
 
 

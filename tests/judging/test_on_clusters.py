@@ -175,7 +175,6 @@ class Blocks:
         return Blocks([row for block in blocks for row in one({"text": block})["text"]])
 
     def iter_rows(self) -> Iterator[dict[str, str]]:
-        """Every row."""
         return ({"text": row} for row in self.rows)
 
 

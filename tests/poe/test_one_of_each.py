@@ -10,7 +10,7 @@ import pytest
 
 import poe
 from poe import stack
-from poe.choose import greedy, selection
+from poe.choose import greedy
 from poe.errors import SeparableError
 
 
@@ -101,25 +101,6 @@ def test_information_on_the_bias_is_the_same_by_every_way(prior):
     assert fit.bias_information == pytest.approx(1.0 / fit.bias_se**2, rel=1e-9)
 
 
-class TestInverse:
-    def test_of_one_and_of_many_with_and_without_a_bias(self):
-        rng = np.random.default_rng(0)
-        problems = stack.Stack.of(6, selection.select_stack(4, 6, 12), rng.random((4, 12)))
-        matrix = stack.laplacian(problems, rng.random((4, 12)) + 0.1)
-        expected = np.linalg.pinv(matrix, hermitian=True)
-        np.testing.assert_allclose(stack.pseudo_inverse(matrix), expected, atol=1e-10)
-        bordered = np.zeros((7, 7))
-        bordered[:6, :6], bordered[6, :6] = matrix[0], [0.3, -0.2, 0.1, 0.0, -0.4, 0.2]
-        bordered[:, 6] = [*bordered[6, :6], 2.0]
-        expected = np.linalg.pinv(bordered, hermitian=True)
-        np.testing.assert_allclose(stack.pseudo_inverse(bordered, bias=True), expected, atol=1e-9)
-        bordered[6] = bordered[:, 6] = 0.0
-        fixed = stack.pseudo_inverse(bordered, bias=True)
-        np.testing.assert_allclose(fixed[:6, :6], stack.pseudo_inverse(matrix[0]), atol=1e-12)
-        assert not fixed[6].any()
-        assert not fixed[:, 6].any()
-
-
 def test_the_best_pair_has_room_and_ties_are_broken_at_random():
     gain = np.array([[0.0, 2.0, 9.0], [2.0, 0.0, 2.0], [9.0, 2.0, 0.0]])
     room = np.ones((3, 3), dtype=bool)
@@ -129,13 +110,3 @@ def test_the_best_pair_has_room_and_ties_are_broken_at_random():
     assert seen == {(0, 1), (1, 0), (1, 2), (2, 1)}
     i, j = greedy.best_pair(np.stack([gain, gain.T]), np.ones((2, 3, 3), bool), rng)
     assert {*zip(i.tolist(), j.tolist(), strict=True)} <= {(0, 2), (2, 0)}
-
-
-def test_variances_of_differences():
-    rng = np.random.default_rng(0)
-    root = rng.standard_normal((5, 4, 4))
-    covariance = root @ np.swapaxes(root, -1, -2)
-    contrast = np.eye(4)[:, None] - np.eye(4)
-    expected = np.einsum("ijk,bkl,ijl->bij", contrast, covariance, contrast)
-    found = poe.resistance.difference_variances(covariance)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
