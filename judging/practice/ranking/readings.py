@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 
 from judging.practice.ranking.ranking import Ranking, log_words
 from poe.arrays import Indices
-from poe.choose.adaptive import curvature_at, next_comparisons, resistances
+from poe.choose.adaptive import curvature_of, laplace_resistances, next_comparisons
 from poe.debias import Rate, first_position_rate
 from poe.resistance import effective_resistance
 from poe.result import Fit
@@ -194,7 +194,7 @@ def prospects(ranking: Ranking) -> list[Prospect]:
     """The typical standard error now, and after one, two, five more rounds of N calls.
 
     Predicted from the curvature that each further comparison would add at the present scores
-    (`poe.choose.adaptive.curvature_at`), bias and scatter held fixed; only where some are left.
+    (`poe.choose.adaptive.curvature_of`), bias and scatter held fixed; only where some are left.
     """
     fit = ranking.fit.with_covariance("curvature")
     n, now = len(fit.items), Prospect(0, typical_error(ranking.fit))
@@ -202,8 +202,8 @@ def prospects(ranking: Ranking) -> list[Prospect]:
     counts = sorted({min(m * n, len(more)) // 2 * 2 for m in (1, 2, 5)} - {0})
     if not counts:
         return [now]
-    gain = curvature_at(fit.expert, fit.scores[more[:, 0]] - fit.scores[more[:, 1]] - fit.bias)
-    before = resistances(fit).sum()
+    gain = curvature_of(fit.expert)(fit.scores[more[:, 0]] - fit.scores[more[:, 1]] - fit.bias)
+    before = laplace_resistances(fit).sum()
     later = []
     for m in counts:
         pairs = np.vstack([fit.comparisons.pairs, more[:m]])
