@@ -9,8 +9,8 @@ What reads files, asks language models and ranks texts with this is the package 
 this one knows nothing of. Names are imported when they are first used, so that `import poe` takes
 no time.
 
-To read it in a morning: comparisons with links, experts, fitting, newton with graph, intervals with
-scatter, result, then choose; stack, large, lp and the priors when you need them.
+To read it in a morning: comparisons, experts, fitting, newton with graph, intervals with scatter,
+result, then choose; stack, large, lp and the priors when you need them.
 """
 
 from __future__ import annotations

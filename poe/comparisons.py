@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from poe.arrays import Array, Floats, Indices
 from poe.errors import ComparisonError, DisconnectedError, name_some
-from poe.links import FEW, Layout, component_labels
+from poe.graph import FEW, Layout, component_labels
 
 if TYPE_CHECKING:
     import pandas as pd

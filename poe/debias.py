@@ -16,7 +16,7 @@ from scipy.special import expit, logit, ndtri
 
 from poe.comparisons import Comparisons
 from poe.experts import Expert, get_expert
-from poe.result import require_level
+from poe.intervals import require_level
 
 __all__ = ["Rate", "first_position_rate", "mean_bias", "reweight"]
 

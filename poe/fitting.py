@@ -16,7 +16,6 @@ from poe.comparisons import Comparisons
 from poe.debias import mean_bias
 from poe.errors import ComparisonError, NotConvergedError
 from poe.experts import (
-    FAMILIES,
     KNOWN,
     BradleyTerry,
     Expert,
@@ -28,8 +27,7 @@ from poe.experts import (
     get_expert,
 )
 from poe.experts.ties import Tied, with_ties
-from poe.graph import Graph, is_small
-from poe.links import component_labels
+from poe.graph import Graph, component_labels, is_small
 from poe.result import Covariance, Fit
 from poe.scores import add_prior
 
@@ -167,6 +165,12 @@ class Task:
     tol: float | None
     max_steps: int
 
+    def require_finite(self) -> None:
+        """Raise an error in the items' names where the scores, or a fitted bias, are not finite."""
+        c = self.comparisons
+        x = np.broadcast_to(self.tilt, c.p.shape) if self.bias is None else None
+        existence.require_finite(c, self.expert, x=x, ties=self.ties)
+
     def solved(self, solution: newton.Solution, method: str, **found: Any) -> Fit:
         """A solver's result as a fit."""
         names = ("bias", "energy", "gradient", "steps", "converged")
@@ -191,7 +195,7 @@ def _with_fitted_prior(task: Task) -> Fit:
 def _by_linear_program(task: Task) -> Fit:
     from poe import lp
 
-    _require_finite(task)
+    task.require_finite()
     if task.bias is None:
         raise ValueError(
             "a fitted bias is not available for Laplacian experts; give the bias as a number "
@@ -203,11 +207,11 @@ def _by_linear_program(task: Task) -> Fit:
 
 
 def _by_newton(task: Task) -> Fit:
-    _require_finite(task)
+    task.require_finite()
     c, expert, gamma = task.comparisons, task.expert, task.bias or 0.0
     graph = Graph.of(c) if task.dense else _large(c)
     if task.bias is None and not task.ties:  # a prior ties the scores and not the bias
-        existence.require_bias_identified(c, graph, np.broadcast_to(task.tilt, c.p.shape))
+        existence.require_bias_identified(c, np.broadcast_to(task.tilt, c.p.shape), graph)
     tol = task.tol or (1e-10 if task.exact else 1e-8)
     solution = newton.solve(
         c,
@@ -222,23 +226,6 @@ def _by_newton(task: Task) -> Fit:
     )
     found = task.solved(solution, f"{'dense' if task.dense else 'sparse'} Newton")
     return replace(found, unique=_is_unique(found)) if isinstance(expert, Huber) else found
-
-
-def _require_finite(task: Task) -> None:
-    """Raise an error in the items' names where the scores, or a fitted bias, are not finite."""
-    c, expert = task.comparisons, task.expert
-    far: Any = 700.0  # exp() of it is still a number
-    if not isinstance(expert, FAMILIES):
-        far = np.full(len(c), far)
-    with np.errstate(all="ignore"):
-        # Written so that NaN, from an expert that cannot look so far, passes.
-        rises = ~(expert.slope(far, c.p) <= 0)
-        falls = ~(expert.slope(-far, c.p) >= 0)
-    if (rises & falls).all():
-        c.require_connected()
-    else:  # who both won and lost against the rest is linked to it
-        x = np.broadcast_to(task.tilt, c.p.shape) if task.bias is None else None
-        existence.require_finite(c, rises, falls, x=x, ties=task.ties)
 
 
 def _is_unique(fit: Fit) -> bool:

@@ -1,16 +1,18 @@
-"""The comparison graph of one small problem, or of many: W, its Laplacian, and their systems."""
+"""The comparison graph of one small problem, or of many: W, its Laplacian, and who is linked."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dgesv, dposv
 
-from poe.arrays import Floats, Indices
+from poe.arrays import Array, Floats, Indices, Mask
 
 # All are about speed alone, timed on two ordinary cores; results do not depend on them.
+FEW = 100  # items up to which NumPy finds groups sooner than a search by SciPy
+ROUNDS = 6  # in which a search of random comparisons reaches all items
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 # In multiplications: what conjugate gradients cost before they begin, and a comparison.
 FIXED, EACH = 1.5e7, 200.0
@@ -130,14 +132,8 @@ class Graph:
             return solve_one(links, right)
         if self.n <= FEW_ITEMS and self.size >= MANY_PROBLEMS * self.n:
             return eliminate(links, right)
-        matrices_last = (*range(2, links.ndim), 0, 1)
-        low = links.transpose(matrices_last)
-        matrix = -(low + low.swapaxes(-1, -2))
-        matrix.reshape(-1, self.n**2)[:, :: self.n + 1] = -matrix.sum(axis=-1).reshape(-1, self.n)
-        columns = right.reshape(self.n, -1, *self.batch).transpose(matrices_last)
-        x = np.zeros_like(columns)
-        x[..., 1:, :] = np.linalg.solve(matrix[..., 1:, 1:], columns[..., 1:, :])
-        return x.transpose(-2, -1, *range(links.ndim - 2)).reshape(right.shape)
+        each = range(links.shape[-1])
+        return np.stack([solve_one(links[..., b], right[..., b]) for b in each], axis=-1)
 
 
 def solve_one(links: Floats, right: Floats) -> Floats:
@@ -185,3 +181,88 @@ def eliminate(links: Floats, right: Floats) -> Floats:
 def sums(cell: Indices, value: Floats, size: int) -> Floats:
     """Sum the values of each cell: one flat bincount, far faster than np.add.at."""
     return np.bincount(cell.ravel(), value.ravel(), minlength=size)  # type: ignore[return-value]
+
+
+def component_labels(first: Array, second: Array, n_items: int) -> Indices:
+    """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
+    ends = np.concatenate([first, second]), np.concatenate([second, first])
+    if n_items <= FEW and soon_all_linked(*ends, n_items):
+        return np.zeros(n_items, dtype=np.intp)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = csr_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
+
+
+def reachable(tail: Array, head: Array, n_items: int) -> Mask:
+    """(n_items, n_items) whether arrows from tail to head lead from one to another."""
+    paths = np.eye(n_items, dtype=np.float32)
+    paths[tail, head] = 1.0
+    for _ in range((n_items - 1).bit_length()):  # paths of twice the length each time
+        paths = np.minimum(paths @ paths, 1.0)
+    return paths > 0
+
+
+def soon_all_linked(tail: Array, head: Array, n_items: int) -> bool:
+    """Whether a few arrows, tail to head, lead from the first item to each other one, and back.
+
+    Then each leads to each. False may also mean that it takes more than `ROUNDS` of them.
+    """
+    for start, end in ((tail, head), (head, tail)):
+        reached = np.zeros(n_items, dtype=bool)
+        reached[0] = True
+        for _ in range(ROUNDS):
+            reached[end[reached[start]]] = True
+            if reached.all():
+                break
+        else:
+            return False
+    return True
+
+
+def strong_components(n_items: int, edges: Indices) -> Indices:
+    """Label of each item's strongly connected component in a directed graph; edges (E, 2)."""
+    if n_items <= FEW:
+        reached = reachable(edges[:, 0], edges[:, 1], n_items)
+        return np.unique((reached & reached.T).argmax(axis=1), return_inverse=True)[1]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    arrows = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n_items,) * 2)
+    return connected_components(arrows, directed=True, connection="strong")[1]
+
+
+class Layout(NamedTuple):
+    """Comparisons sorted by the item shown first: rows order[start[i]:start[i + 1]] show item i.
+
+    first, second : the items of the sorted rows, first[start[i]:start[i + 1]] = i. Indices are
+    32-bit where that is enough, because large problems are bound by memory traffic.
+    """
+
+    order: Array
+    start: Array
+    first: Array
+    second: Array
+
+    @classmethod
+    def of(cls, first: Array, second: Array, n_items: int) -> Layout:
+        """By the columns of a sparse matrix: a counting sort, linear in their number."""
+        from scipy.sparse import csr_array
+
+        k, n = len(first), n_items
+        index: Any = np.int32 if max(k, n) < 2**31 else np.int64
+        row = np.arange(k + 1)
+        ends = (one.astype(index) for one in (second, first, row))
+        columns = csr_array(tuple(ends), shape=(k, n)).tocsc()
+        item = np.repeat(np.arange(n, dtype=index), np.diff(columns.indptr))
+        return cls(columns.indices, columns.indptr, item, columns.data)
+
+    def search(self) -> tuple[Array, Array]:
+        """Items breadth first from the first one, (N,) or fewer, and (N,) where each was seen."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        one, n = np.broadcast_to(1.0, self.second.shape), len(self.start) - 1
+        shown = csr_array((one, self.second, self.start), shape=(n, n))
+        return tuple(breadth_first_order(shown, 0, directed=False))

@@ -19,8 +19,7 @@ from poe.comparisons import Comparisons
 from poe.errors import name_some
 from poe.existence import bias_identified
 from poe.experts import BradleyTerry, Expert, Gaussian
-from poe.graph import Graph, is_small
-from poe.links import component_labels
+from poe.graph import Graph, component_labels, is_small
 from poe.ranks import held_together, places_of
 from poe.scatter import MISS, Answers, Prior, Scatter, curvature, estimate, sandwich
 from poe.stack import differences, pseudo_inverse
@@ -80,12 +79,9 @@ class Intervals:
             return float(np.sqrt(max(c[i, i] + c[j, j] - 2.0 * c[i, j], 0.0)))
         from poe import large
 
-        pairs = np.array([[i, j]])
         tilt = self.tilts if self.bias_fitted else None
-        apart = large.variances(
-            self.comparisons, self.stiffness, pairs, tilt=tilt, ridge=self._ridge
-        )
-        return float(np.sqrt(self._scale * apart[0]))
+        apart = large.variance(self.comparisons, self.stiffness, i, j, tilt=tilt, ridge=self._ridge)
+        return float(np.sqrt(self._scale * apart))
 
     def quantile(self, level: float = 0.95) -> float:
         """Half the width of a central interval in standard errors: 1.96 where `freedom` is inf."""

@@ -29,8 +29,7 @@ from poe import newton
 from poe.arrays import Array, Floats, Indices
 from poe.comparisons import Comparisons
 from poe.experts import Expert
-from poe.graph import Graph, sums
-from poe.links import component_labels
+from poe.graph import Graph, component_labels, sums
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
 BRANCHING = 2000  # items at which ways part: the fill of a factorisation is at most their square
@@ -396,21 +395,18 @@ def solve(comparisons: Comparisons, expert: Expert, **options: Any) -> newton.So
     return newton.solve(comparisons, expert, graph=LargeGraph(comparisons), **options)
 
 
-def variances(
+def variance(
     comparisons: Comparisons,
     stiffness: Floats,
-    pairs: Indices,
+    i: int,
+    j: int,
     *,
     tilt: Floats | None,
     ridge: float = 0.0,
-) -> Floats:
-    """Variance of s_i - s_j for each of (M, 2) pairs, one solve a pair."""
-    whole, apart = LargeGraph(comparisons, ridge=ridge), []
-    stiffness, tilt = whole.laid(stiffness), None if tilt is None else whole.laid(tilt)
-    for i, j in pairs:
-        right = np.zeros(comparisons.n_items)
-        right[i] += 1.0
-        right[j] -= 1.0
-        x, _ = whole.direction(stiffness, right, tilt=tilt)
-        apart.append(x[i] - x[j])
-    return np.array(apart)
+) -> float:
+    """Variance of s_i - s_j, by one solve."""
+    whole, right = LargeGraph(comparisons, ridge=ridge), np.zeros(comparisons.n_items)
+    right[[i, j]] = 1.0, -1.0
+    tilt = None if tilt is None else whole.laid(tilt)
+    x, _ = whole.direction(whole.laid(stiffness), right, tilt=tilt)
+    return float(x[i] - x[j])

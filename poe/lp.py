@@ -18,8 +18,8 @@ from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.errors import NotConvergedError
 from poe.experts import Laplacian
+from poe.graph import strong_components
 from poe.large import incidence
-from poe.links import strong_components
 from poe.newton import Solution
 
 if TYPE_CHECKING:

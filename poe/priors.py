@@ -267,7 +267,7 @@ def lanczos_spectrum(
         drift = graph.transposed(weight)
         starts += [drift, push + drift]
         total += [float(weight @ opinion), size]
-    probes = probes_for(n)
+    probes = min(max(200_000 // n, 2), 16)  # for the trace: more do no good where N is large
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(probes, n))
     block = np.column_stack([*starts, *signs])
     level, share = lanczos(graph.laplacian(weight)[1], block)
@@ -292,11 +292,6 @@ def lanczos_spectrum(
         size=np.array([size]),
         degree=np.array([2.0 * size / n]),
     )
-
-
-def probes_for(n_items: int) -> int:
-    """Random vectors for a trace: more do no good where N is large."""
-    return min(max(200_000 // n_items, 2), 16)
 
 
 def lanczos(times: Callable[[Floats], Floats], block: Floats) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from poe.arrays import Floats, Indices
 from poe.comparisons import as_pairs
-from poe.links import component_labels
+from poe.graph import component_labels
 
 
 def effective_resistance(

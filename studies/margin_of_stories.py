@@ -33,7 +33,7 @@ from scipy.special import expit
 
 from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
-from poe.links import component_labels
+from poe.graph import component_labels
 from reproduction import answers, large
 from reproduction.settings import Settings, by_context
 from reproduction.small import per_context

@@ -46,7 +46,7 @@ from judging.panel.judgements import PanelError, UnidentifiedPanelError
 from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.errors import NotConvergedError, name_some
-from poe.links import component_labels
+from poe.graph import component_labels
 from poe.stack import by_item, laplacian
 
 FLAT = 1e-9  # curvatures below this share of the largest count as none

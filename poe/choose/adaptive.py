@@ -79,7 +79,7 @@ def next_comparisons(
     if rule in ("laplace", "reordering"):
         c, s = expected_curvatures(fit), fit.scores
         return choose(
-            resistances(fit),
+            laplace_resistances(fit),
             shown,
             count,
             rng=rng,
@@ -112,7 +112,7 @@ def reliability(fit: Fit) -> float:
     return 1.0 - error / spread if spread > 0.0 else 0.0
 
 
-def resistances(fit: Fit) -> Floats:
+def laplace_resistances(fit: Fit) -> Floats:
     """(N, N) variances of s_i - s_j under Laplace's approximation (paper A.5), a bias held fixed.
 
     In units in which the expert's own curvature counts: a sigma that was estimated from
@@ -134,7 +134,7 @@ def expected_curvatures(fit: Fit) -> Floats:
     """(N, N) the curvature that one more comparison of i and j would add, whatever its order.
 
     The mean over the two orders of the expert's curvature at the present difference, the bias
-    included, for the answer that agrees with it (`curvature_at`).
+    included, for the answer that agrees with it (`curvature_of`).
     """
     d, told = np.subtract.outer(fit.scores, fit.scores), curvature_of(fit.expert)
     # What another covariate would be in pairs that were never asked is not known.
@@ -142,16 +142,11 @@ def expected_curvatures(fit: Fit) -> Floats:
     return 0.5 * (told(d - gamma) + told(-d - gamma))
 
 
-def curvature_at(expert: Expert, d: Floats) -> Floats:
-    """The expert's curvature at differences d for the answers that agree with them.
+def curvature_of(expert: Expert) -> Callable[[Floats], Floats]:
+    """The expert's curvature as a function of differences d, for the answers that agree with them.
 
     That is the p with opinion(p) = d. Bradley-Terry's does not depend on p: sigma(d) sigma(-d).
     """
-    return curvature_of(expert)(d)
-
-
-def curvature_of(expert: Expert) -> Callable[[Floats], Floats]:
-    """`curvature_at` as a function of d: opinions may have to be searched for, but once."""
     p = np.linspace(0.001, 0.999, 999)
     opinion = expert.opinion(p)
     return lambda d: _curvature(expert, d, np.interp(d, opinion, p))

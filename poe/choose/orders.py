@@ -26,7 +26,7 @@ from poe.arrays import Floats, Indices
 from poe.choose.selection import select, select_stack
 from poe.comparisons import Comparisons
 from poe.experts import Expert, Gaussian, get_expert
-from poe.links import component_labels
+from poe.graph import component_labels
 from poe.stack import Stack, by_item, laplacian, pseudo_inverse
 
 Reason = Literal["place", "items", "sparse", "pairs run out", "prompts", "unknown"]

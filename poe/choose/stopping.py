@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from poe.result import Fit, require_level
+from poe.intervals import require_level
+from poe.result import Fit
 
 Until = Callable[[Fit], bool]
 

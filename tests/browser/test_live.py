@@ -16,7 +16,7 @@ import poe
 from book.telling import live_crossing, pictures
 from judging import metrics
 from judging.judges import Answer
-from poe.links import strong_components
+from poe.graph import strong_components
 from reproduction.results import stored
 from tests.browser.checks import live_page, offline_page, quiet_page
 

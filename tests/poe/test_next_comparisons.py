@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import judging
 import poe
-from poe.choose.adaptive import RELIABLE, curvature_at, next_comparisons, reliability
+from poe.choose.adaptive import RELIABLE, curvature_of, next_comparisons, reliability
 from poe.experts import Huber, Laplacian, Thurstone
 from tests.helpers import random_comparisons
 from tests.poe.oracles import anchored, spread
@@ -111,14 +111,14 @@ def test_adaptive_looks_at_the_answers_once_they_say_enough():
 
 def test_other_experts_are_asked_about_the_answer_that_agrees():
     d = np.array([-0.3, 0.0, 0.2])
-    np.testing.assert_allclose(curvature_at(Huber(), d), 1 / 0.2**2)  # no misfit
+    np.testing.assert_allclose(curvature_of(Huber())(d), 1 / 0.2**2)  # no misfit
     p = np.array([0.05, 0.3, 0.5, 0.8])
     at = Thurstone().opinion(p)
     np.testing.assert_allclose(
-        curvature_at(Thurstone(), at), Thurstone().curvature(at, p), rtol=1e-4
+        curvature_of(Thurstone())(at), Thurstone().curvature(at, p), rtol=1e-4
     )
     # A Laplacian's curvature is all in its kink; its information is not.
-    np.testing.assert_allclose(curvature_at(Laplacian(scale=0.5), d), 4.0)
+    np.testing.assert_allclose(curvature_of(Laplacian(scale=0.5))(d), 4.0)
 
 
 # Promises --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy.special import logit
 
 import poe
 from poe import newton
-from poe.links import soon_all_linked
+from poe.graph import soon_all_linked
 from tests.poe import attack_optima
 from tests.poe.oracles import LogCosh
 
