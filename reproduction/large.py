@@ -105,7 +105,7 @@ def compared(
 
 
 def scores(
-    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none", tol: float = 1e-12
+    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none", tol: float = 1e-9
 ) -> dict[str, Floats]:
     """Scores by method. bias : "plug-in", the paper's gamma and beta from the mean probability."""
     hard = c.hard()
@@ -244,9 +244,10 @@ def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float,
     drawn = [np.random.default_rng([seed, number, stream(judge)]) for number in range(draws)]
     taste = np.stack([rng.standard_normal(gold.shape) for rng in drawn])  # as `Twin.asker` does
     many = np.random.default_rng([seed, stream(judge), 13]).standard_normal((TASTES, *gold.shape))
+    of_people = gold_ranks(judge.dataset, judge.attribute)
     own, others = (
-        100.0 * np.asarray(spearman(q, np.broadcast_to(gold, q.shape)))[:, 0]
-        for q in (perceived(gold, judge.rho, e) for e in (taste, many))
+        100.0 * pearson(ranks(perceived(gold, judge.rho, e)[:, 0]), of_people)
+        for e in (taste, many)
     )
     return own, spread(others)
 
