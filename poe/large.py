@@ -28,7 +28,7 @@ from scipy.sparse.linalg import splu
 from poe import newton
 from poe.arrays import Array, Floats, Indices
 from poe.comparisons import Comparisons
-from poe.experts import BradleyTerry, Expert
+from poe.experts import Expert
 from poe.graph import Graph, component_labels, sums
 
 MOST_ITERATIONS = 10_000  # of conjugate gradients, for one system
@@ -392,11 +392,7 @@ def conjugate_gradients(
 
 def solve(comparisons: Comparisons, expert: Expert, **options: Any) -> newton.Solution:
     """As `poe.newton.solve`, with its options, for one problem of any size."""
-    graph = LargeGraph(comparisons)
-    if isinstance(expert, BradleyTerry):
-        p, weight = graph.laid(comparisons.p), graph.weight
-        options = {"start": newton.near_mode(graph, p, weight, expert), **options}
-    return newton.solve(comparisons, expert, graph=graph, **options)
+    return newton.solve(comparisons, expert, graph=LargeGraph(comparisons), **options)
 
 
 def variances(
