@@ -260,11 +260,7 @@ def _start(task: Task, graph: Graph, gamma: float) -> Floats | float:
     """Where a search begins that has more than one step to go: near its end, and near the best."""
     c, expert = task.comparisons, task.expert
     if isinstance(expert, (BradleyTerry, Thurstone)) and c.weight.max() < UNEVEN * c.weight.min():
-        # Against opponents of score 0 an item's share of its comparisons would be its score; half
-        # a win and half a loss more keep it finite. It saves two steps of six.
-        weight = graph.laid(c.weight)
-        lead = graph.transposed(weight * (graph.laid(c.p) - 0.5))
-        return expert.opinion(0.5 + lead / (1.0 + graph.degrees(weight)))
+        return newton.near_mode(graph, graph.laid(c.p), graph.laid(c.weight), expert)
     if expert.convex:
         return 0.0
     # Least-squares scores of the experts' opinions: if there are several modes, near the best.

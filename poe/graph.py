@@ -12,6 +12,7 @@ from poe.arrays import Array, Floats, Indices, Mask
 
 # All are about speed alone, timed on two ordinary cores; results do not depend on them.
 FEW = 100  # items up to which NumPy finds groups sooner than a search by SciPy
+MANY_LINKS = 4  # an item, and more: of a larger set it finds sooner that there are no groups
 ROUNDS = 6  # in which a search of random comparisons reaches all items
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 # In multiplications: what conjugate gradients cost before they begin, and a comparison.
@@ -185,9 +186,10 @@ def sums(cell: Indices, value: Floats, size: int) -> Floats:
 
 def component_labels(first: Array, second: Array, n_items: int) -> Indices:
     """(n_items,) label of the group of linked items each belongs to, 0 for the first item's."""
-    ends = np.concatenate([first, second]), np.concatenate([second, first])
-    if n_items <= FEW and soon_all_linked(*ends, n_items):
-        return np.zeros(n_items, dtype=np.intp)
+    if n_items <= FEW or len(first) > MANY_LINKS * n_items:
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        if _soon_reached(*ends, n_items):
+            return np.zeros(n_items, dtype=np.intp)
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -209,16 +211,18 @@ def soon_all_linked(tail: Array, head: Array, n_items: int) -> bool:
 
     Then each leads to each. False may also mean that it takes more than `ROUNDS` of them.
     """
-    for start, end in ((tail, head), (head, tail)):
-        reached = np.zeros(n_items, dtype=bool)
-        reached[0] = True
-        for _ in range(ROUNDS):
-            reached[end[reached[start]]] = True
-            if reached.all():
-                break
-        else:
-            return False
-    return True
+    return _soon_reached(tail, head, n_items) and _soon_reached(head, tail, n_items)
+
+
+def _soon_reached(tail: Array, head: Array, n_items: int) -> bool:
+    """Whether at most `ROUNDS` arrows lead from the first item to each other one."""
+    reached = np.zeros(n_items, dtype=bool)
+    reached[0] = True
+    for _ in range(ROUNDS):
+        reached[head[reached[tail]]] = True
+        if reached.all():
+            return True
+    return False
 
 
 def strong_components(n_items: int, edges: Indices) -> Indices:

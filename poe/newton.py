@@ -182,6 +182,16 @@ def solve(
     return Solution(np.array(scores.T, ndmin=2), *numbers)
 
 
+def near_mode(graph: Graph, p: Floats, weight: Floats, expert: Expert) -> Floats:
+    """Scores to begin with, (N, *batch), from (K, *batch) as the graph has its comparisons.
+
+    Against opponents of score 0 an item's share of its comparisons would be its score; half a win
+    and half a loss more keep it finite. It saves two steps of six.
+    """
+    lead = graph.transposed(weight * (p - 0.5))
+    return expert.opinion(0.5 + lead / (1.0 + graph.degrees(weight)))
+
+
 def _any(truths: Any) -> bool:
     """Whether any is true; of one problem a number, for which NumPy's own method is slow."""
     return bool(truths) if truths.ndim == 0 else bool(truths.any())

@@ -19,7 +19,7 @@ from scipy.special import logit
 
 from judging.datasets.questions import spanning
 from judging.metrics import pearson, ranks, spearman
-from poe import large
+from poe import large, newton
 from poe.arrays import Floats, Indices
 from poe.choose.selection import select
 from poe.comparisons import Comparisons
@@ -105,7 +105,7 @@ def compared(
 
 
 def scores(
-    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none", tol: float = 1e-12
+    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none", tol: float = 1e-9
 ) -> dict[str, Floats]:
     """Scores by method. bias : "plug-in", the paper's gamma and beta from the mean probability."""
     hard = c.hard()
@@ -119,14 +119,20 @@ def scores(
             add_prior(hard, 1.0 / (c.n_items - 1), on="compared"), BradleyTerry(), tol
         ),
         "PoE-g-hard": lambda: _mode(hard, Gaussian(), tol),
-        "PoE-BT": lambda: _mode(c, BradleyTerry(), tol, bias=-float(logit(mean))),
+        "PoE-BT": lambda: _mode(c, BradleyTerry(), tol, bias=-float(logit(mean)), soft=True),
         "PoE-g": lambda: _mode(c, Gaussian(), tol, bias=0.5 - mean),
     }
     return {name: solvers[name]() for name in methods}
 
 
-def _mode(c: Comparisons, expert: Expert, tol: float, bias: float = 0.0) -> Floats:
-    return large.solve(c, expert, bias=bias, tol=tol).scores[0]
+def _mode(
+    c: Comparisons, expert: Expert, tol: float, bias: float = 0.0, *, soft: bool = False
+) -> Floats:
+    """Soft answers are begun with near their mode; of decisions that may take more steps."""
+    graph = large.LargeGraph(c)
+    start = newton.near_mode(graph, graph.laid(c.p), graph.weight, expert) if soft else 0.0
+    solution = newton.solve(c, expert, graph=graph, bias=bias, start=start, tol=tol)
+    return solution.scores[0]
 
 
 # Draws ---------------------------------------------------------------------------------------
@@ -244,9 +250,10 @@ def perception(judge: Twin, draws: int, seed: int) -> tuple[Floats, tuple[float,
     drawn = [np.random.default_rng([seed, number, stream(judge)]) for number in range(draws)]
     taste = np.stack([rng.standard_normal(gold.shape) for rng in drawn])  # as `Twin.asker` does
     many = np.random.default_rng([seed, stream(judge), 13]).standard_normal((TASTES, *gold.shape))
+    of_people = gold_ranks(judge.dataset, judge.attribute)
     own, others = (
-        100.0 * np.asarray(spearman(q, np.broadcast_to(gold, q.shape)))[:, 0]
-        for q in (perceived(gold, judge.rho, e) for e in (taste, many))
+        100.0 * pearson(ranks(perceived(gold, judge.rho, e)[:, 0]), of_people)
+        for e in (taste, many)
     )
     return own, spread(others)
 

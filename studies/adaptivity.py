@@ -217,7 +217,7 @@ def _confirmed(case: Case, seed: int) -> list[dict[str, Any]]:
     cross = np.array([(i, j) for i in upper for j in lower])
     cross = np.vstack([cross, cross[:, ::-1]])
     for r, (answers, truth) in enumerate(zip(case.answers, case.truth, strict=True)):
-        (estimate,) = [f for k, f in _fits(case, answers, "laplace", seed, r) if k == REFERENCE]
+        estimate = next(f for k, f in _fits(case, answers, "laplace", seed, r) if k == REFERENCE)
         six = np.argsort(-estimate.scores)[: 2 * TOP]
         right = 100.0 * float(truth[six[upper]].min() > truth[six[lower]].max())
         d = truth[six][cross[:, 0]] - truth[six][cross[:, 1]]

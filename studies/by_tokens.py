@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -79,11 +80,12 @@ def ways(budget: float, tokens: Tokens) -> list[Spending]:
     return spendings
 
 
-def design(way: Spending, rng: np.random.Generator) -> Indices:
-    """(calls, 2)."""
+def designs(way: Spending, sets: int, rng: np.random.Generator) -> Indices:
+    """(sets, calls, 2)."""
     if way.firsts < TEXTS:
-        return few_first(TEXTS, way.calls, way.firsts, seed=rng)
-    pairs = regular(TEXTS, way.calls // (1 + (way.orders == "both")), seed=rng)
+        return few_first(sets, TEXTS, way.calls, way.firsts, seed=rng)
+    calls = way.calls // (1 + (way.orders == "both"))
+    pairs = np.stack([regular(TEXTS, calls, seed=rng) for _ in range(sets)])
     return both_orders_of(pairs) if way.orders == "both" else pairs
 
 
@@ -96,45 +98,58 @@ def table(settings: Settings) -> pd.DataFrame:
     star does. predicted : `ratio` by `spread`. c, lean : what that is told of the judge.
     """
     every = [one for which in ask_model.MODELS for one in group("summeval", "poe", which)]
+    lean = settings.map(lambda k: leaning(every[k].p), range(len(every)))
     done = settings.map(
-        lambda job: judged(every[job[0]], job[1], settings), product(range(len(every)), CALLS)
+        lambda job: judged(every[job[0]], job[1], settings, lean[job[0]]),
+        product(range(len(every)), CALLS),
     )
     rows = [row for own in done.values() for row in own]
     return pd.DataFrame(rows).assign(**settings.how("measured", "none"))
 
 
-def judged(one: Asked, k: int, settings: Settings) -> list[dict[str, object]]:
-    """All ways to spend one budget on one attribute."""
+def judged(
+    one: Asked, k: int, settings: Settings, lean_of: tuple[float, float]
+) -> list[dict[str, object]]:
+    """All ways to spend one budget on one attribute, of whose judge `leaning` says `lean_of`."""
     contexts, tokens = len(one.p), lengths()
     rng = np.random.default_rng(
         [settings.seed, 35, k, crc32(f"{one.system}/{one.attribute}".encode())]
     )
     answers = one.p
-    target, c, lean = all_answers(answers), *leaning(answers)
+    target, (c, lean) = all_answers(answers), lean_of
     spendings, expert = ways(tokens.computed(TEXTS, k), tokens), get_expert(EXPERT)
-    error = {each: np.zeros(contexts) for each in product(spendings, ("fitted", "pooled"))}
+    error: dict[tuple[Spending, str], Floats] = {}
     usual = next(way for way in spendings if (way.orders, way.firsts) == ("one", TEXTS))
     how = {way: "fitted" if way.firsts == TEXTS else "pooled" for way in spendings}
-    known = dict.fromkeys(spendings, 0.0)
-    draws = max(settings.draws // 5, 4)
-    for way, _ in product(spendings, range(draws)):
-        pairs = np.stack([design(way, rng) for _ in range(contexts)])
-        p = answers[np.arange(contexts)[:, None], pairs[..., 0], pairs[..., 1]]
-        stack, bias = Stack.of(TEXTS, pairs, p), -float(log_odds(p).mean())
+    known, draws = {}, max(settings.draws // 5, 4)
+    for way in spendings:
+        pairs = designs(way, draws * contexts, rng)
+        p = np.tile(answers, (draws, 1, 1))[
+            np.arange(draws * contexts)[:, None], pairs[..., 0], pairs[..., 1]
+        ]
+        stack = Stack.of(TEXTS, pairs, p)
+
+        def found(**bias: Any) -> Floats:
+            """Mean over draws, (C,)."""
+            scores = newton.solve(stack, expert, **bias).scores  # noqa: B023
+            return squared(scores, np.tile(target, (draws, 1))).reshape(draws, -1).mean(axis=0)
+
         if how[way] == "pooled":
-            pooled = newton.solve(stack, expert, bias=bias)
-            error[way, "pooled"] += squared(pooled.scores, target) / draws
-        if bias_told(TEXTS, pairs).all():
-            fitted = newton.solve(stack, expert, fit_bias=True)
-            error[way, "fitted"] += squared(fitted.scores, target) / draws
-        else:  # a design leaves the bias open
-            error[way, "fitted"] = np.full(contexts, np.nan)
+            each = -log_odds(p).reshape(draws, -1).mean(axis=1)
+            error[way, "pooled"] = found(bias=np.repeat(each, contexts))
+        told = bias_told(TEXTS, pairs).all()  # or else a design leaves the bias open
+        error[way, "fitted"] = found(fit_bias=True) if told else np.full(contexts, np.nan)
         both = way.orders == "both"
-        known[way] += (0.5 * (1.0 + c) if both else 1.0) * spread(
-            TEXTS,
-            pairs[0, :: 1 + both],
-            lean=0.0 if both else lean,
-            bias_known=both or how[way] == "pooled",
+        known[way] = (0.5 * (1.0 + c) if both else 1.0) * np.mean(
+            [
+                spread(
+                    TEXTS,
+                    one[:: 1 + both],
+                    lean=0.0 if both else lean,
+                    bias_known=both or how[way] == "pooled",
+                )
+                for one in pairs[::contexts]
+            ]
         )
     rows = []
     for way in spendings:

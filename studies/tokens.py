@@ -49,9 +49,9 @@ class Spending(NamedTuple):
 
 
 def few_first(
-    n_items: int, count: int, firsts: int, *, seed: int | np.random.Generator = 0
+    sets: int, n_items: int, count: int, firsts: int, *, seed: int | np.random.Generator = 0
 ) -> Indices:
-    """Pairs whose first is one of `firsts` items, drawn by lot; (count, 2), no pair twice.
+    """Pairs whose first is one of `firsts` items, drawn by lot; (sets, count, 2), no pair twice.
 
     Prompts with the same first item have a longer beginning in common, so these cost fewer tokens.
     Firsts are shown equally often, before whoever is not linked
@@ -61,32 +61,26 @@ def few_first(
     most = firsts * (n_items - 1) - firsts * (firsts - 1) // 2
     if not (1 <= firsts <= n_items and 0 <= count <= most):
         raise ValueError(f"{firsts} of {n_items} items shown first make {most} pairs, not {count}")
-    rng, pairs = np.random.default_rng(seed), []
-    hubs, every = rng.permutation(n_items)[:firsts].tolist(), range(n_items)
-    unmet = [[b for b in every if b != a] for a in every]
-    group, shown, degree = list(every), [0] * n_items, [0] * n_items
-    for _ in range(count):  # few numbers at a time, for which lists are faster than arrays
-        lots = rng.random(len(hubs)).tolist()  # below one, so that they part equal numbers
-        turn = [shown[a] + lot for a, lot in zip(hubs, lots, strict=True)]
-        a = hubs[turn.index(min(turn))]
-        new, own, last = unmet[a], group[a], 2 * n_items
-        lots = rng.random(len(new)).tolist()
-        rank = [
-            degree[b] + lot + (last if group[b] == own else 0)
-            for b, lot in zip(new, lots, strict=True)
-        ]
-        b = new[rank.index(min(rank))]
-        pairs.append((a, b))
-        unmet[a].remove(b)
-        unmet[b].remove(a)
-        if not (unmet[a] and unmet[b]):
-            hubs = [hub for hub in hubs if unmet[hub]]
-        if (other := group[b]) != own:
-            group = [own if g == other else g for g in group]
-        shown[a] += 1
-        degree[a] += 1
-        degree[b] += 1
-    return np.array(pairs, dtype=np.intp).reshape(count, 2)
+    rng, rows, every = np.random.default_rng(seed), np.arange(sets), np.arange(n_items)
+    group = np.tile(every, (sets, 1))
+    hubs = rng.permuted(group, axis=1)[:, :firsts]
+    shown, degree = np.zeros(hubs.shape), np.zeros(group.shape)
+    met = np.tile(np.eye(n_items, dtype=bool), (sets, 1, 1))
+    pairs = np.empty((sets, count, 2), dtype=np.intp)
+    for k in range(count):  # lots are below one, so that they part equal numbers
+        over = degree[rows[:, None], hubs] == n_items - 1
+        turn = (shown + rng.random(shown.shape) + np.where(over, np.inf, 0.0)).argmin(axis=1)
+        a = hubs[rows, turn]
+        own = group[rows, a]
+        last = np.where(group == own[:, None], 2.0 * n_items, 0.0)
+        b = np.where(met[rows, a], np.inf, degree + rng.random(degree.shape) + last).argmin(axis=1)
+        pairs[:, k, 0], pairs[:, k, 1] = a, b
+        met[rows, a, b] = met[rows, b, a] = True
+        group = np.where(group == group[rows, b][:, None], own[:, None], group)
+        shown[rows, turn] += 1.0
+        degree[rows, a] += 1.0
+        degree[rows, b] += 1.0
+    return pairs
 
 
 def spread(n_items: int, pairs: Indices, *, lean: float = 0.0, bias_known: bool = False) -> float:

@@ -107,21 +107,21 @@ def _round_robin(n_items: int, rng: np.random.Generator, count: int) -> Indices:
     """
     even = n_items + n_items % 2
     rounds = (rng.integers(even - 1) + np.arange(2)) % (even - 1)
-    rest = np.setdiff1d(np.arange(even - 1), rounds)
-    order = np.concatenate([np.unique(rounds), rng.permutation(rest)])
+    rest = np.delete(np.arange(even - 1), rounds)
+    order = np.concatenate([np.sort(rounds), rng.permutation(rest)])
     label = rng.permutation(n_items)
-    made = []
-    for turn, t in enumerate(order[: -(-count // (n_items // 2))]):
-        one = np.arange(even - 1)
-        other = (t - one) % (even - 1)
-        # Shown first is whoever has the other within half a circle ahead.
-        meet = ((other - one) % (even - 1) <= (even - 2) // 2) & (one != other)
-        pairs = np.column_stack([one[meet], other[meet]])
-        if n_items == even:
-            left_over = [one[one == other][0], even - 1]
-            pairs = np.vstack([pairs, left_over[:: 1 - 2 * (turn % 2)]])
-        made.append(label[pairs])
-    return np.vstack(made)[:count]
+    turns, one = order[: -(-count // (n_items // 2)), None], np.arange(even - 1)
+    other = (turns - one) % (even - 1)
+    # Shown first is whoever has the other within half a circle ahead.
+    meet = ((other - one) % (even - 1) <= (even - 2) // 2) & (one != other)
+    ends = (np.broadcast_to(one, other.shape)[meet], other[meet])
+    pairs = np.stack(ends, axis=-1).reshape(len(turns), -1, 2)
+    if n_items == even:
+        alone = (one == other).argmax(axis=1)
+        left_over = np.stack([alone, np.full_like(alone, even - 1)], axis=-1)
+        left_over[1::2] = left_over[1::2, ::-1]
+        pairs = np.concatenate([pairs, left_over[:, None]], axis=1)
+    return label[pairs.reshape(-1, 2)[:count]]
 
 
 def both_orders_of(pairs: Indices) -> Indices:

@@ -22,7 +22,7 @@ def test_five_prompts_by_hand():
 def test_few_are_first_and_all_are_linked(n, firsts):
     most = firsts * (n - 1) - firsts * (firsts - 1) // 2
     for count in sorted({n - 1, (n - 1 + most) // 2, most}):
-        pairs = few_first(n, count, firsts, seed=count)
+        pairs = few_first(1, n, count, firsts, seed=count)[0]
         assert len({frozenset(pair) for pair in pairs.tolist()}) == count
         times = np.bincount(pairs[:, 0], minlength=n)
         assert (times > 0).sum() <= firsts
@@ -30,21 +30,21 @@ def test_few_are_first_and_all_are_linked(n, firsts):
         if count < most - n:
             assert np.ptp(times[times > 0]) <= 1
     with pytest.raises(ValueError, match=f"make {most} pairs"):
-        few_first(n, most + 1, firsts)
+        few_first(1, n, most + 1, firsts)
 
 
 def test_pairs_are_linked_as_soon_as_they_can_be():
     """N - 1 pairs make a tree; one fewer, the control, leaves somebody out."""
     for firsts in (1, 4, 9):
-        assert len(set(component_of(20, few_first(20, 19, firsts, seed=1)))) == 1
-        assert len(set(component_of(20, few_first(20, 18, firsts, seed=1)))) == 2
+        assert len(set(component_of(20, few_first(1, 20, 19, firsts, seed=1)[0]))) == 1
+        assert len(set(component_of(20, few_first(1, 20, 18, firsts, seed=1)[0]))) == 2
 
 
 @pytest.mark.parametrize("lean", [0.0, 0.6])
 def test_a_star_by_hand(lean):
     """Between two leaves: two noises and two leans; between a leaf and the centre: one answer."""
     n, noise, own = 9, 1.0 - lean, lean / 2.0
-    star = few_first(n, n - 1, 1, seed=2)
+    star = few_first(1, n, n - 1, 1, seed=2)[0]
     leaves = (n - 1) * (n - 2) // 2
     by_hand = ((n - 1) * 1.0 + leaves * 2.0 * (noise + own)) / (n * (n - 1) // 2)
     assert spread(n, star, lean=lean, bias_known=True) == pytest.approx(by_hand)
@@ -63,7 +63,7 @@ def test_without_leans_it_is_the_resistance():
 def test_predicted_variances_come_true(firsts):
     """4,000 judges with leans and noise, Gaussian experts with a fitted bias."""
     n, k, lean, rng = 12, 30, 0.5, np.random.default_rng(0)
-    pairs = few_first(n, k, firsts, seed=1)
+    pairs = few_first(1, n, k, firsts, seed=1)[0]
     scores = rng.normal(size=n)
     c = poe.Comparisons.from_pairs(pairs, np.full(k, 0.5), items=n)
     design = np.column_stack([c.matrix(), -np.ones(k)])
@@ -94,7 +94,7 @@ def test_a_plan_is_priced_with_and_without_shared_beginnings():
 
 
 def test_a_bias_is_told_where_the_spread_with_it_is_finite():
-    designs = [few_first(8, 7 * 1 if k % 2 else 12, 1 if k % 2 else 3, seed=k) for k in range(8)]
+    designs = [few_first(1, 8, 7 if k % 2 else 12, 1 if k % 2 else 3, seed=k)[0] for k in range(8)]
     for pairs in designs:
         assert tokens.bias_told(8, pairs[None])[0] == np.isfinite(tokens.spread(8, pairs))
     assert not tokens.bias_told(8, designs[1][None])[0], "a star leaves it open"
