@@ -3,15 +3,17 @@
 Errors make fitted scores spread more widely than the true ones, so whoever leads does so partly by
 luck. Let n true scores be normal with variance tau^2 and the fitted ones have an error of variance
 e^2 each; r = tau^2 / (e^2 + tau^2) is the share of the spread that is no error. From the spread q =
-sum (s - mean s)^2 / e^2, where e^2 is an estimate with nu degrees of freedom, and with r uniform
-and log e flat beforehand, u = 1 - r has the density
+sum (s - mean s)^2 / e^2, where e^2 is an estimate with nu degrees of freedom, u = 1 - r has the
+density
 
-    w(u) ~ u^((n - 1) / 2) (nu + u q)^(-(n - 1 + nu) / 2),    0 < u < 1,
+    w(u) ~ u^((n - 2) / 2) (nu + u q)^(-(n - 1 + nu) / 2),    0 < u < 1,
 
-and, given u, the true scores lie round r s with r times the covariance of the errors, the latter
-(nu + u q) / (nu + n - 1) times as large as estimated: Student's law, with nu + n - 1 degrees of
-freedom. One value of u, as James and Stein's (n - 3) / q, would say that every order is as likely
-as not where it comes out at 1, and be too sure where it comes out low by chance.
+if beforehand log e is flat and e, as a share of the standard deviation of the fitted scores, is as
+likely to be anywhere between 0 and 1 (that share is the root of u). Given u, the true scores lie
+round r s with r times the covariance of the errors, the latter (nu + u q) / (nu + n - 1) times as
+large as estimated: Student's law, with nu + n - 1 degrees of freedom. One value of u, such as James
+and Stein's (n - 3) / q, would say that every order is as likely as not where it comes out at 1, and
+be too sure where it comes out low by chance.
 """
 
 from __future__ import annotations
@@ -83,10 +85,10 @@ def luck(q: float, n: int, freedom: float = np.inf) -> Luck:
     def log_w(v: Floats) -> Floats:  # of v = log u, concave
         uq = q * np.exp(v)
         tail = uq if known else (n - 1.0 + freedom) * np.log1p(uq / freedom)
-        return 0.5 * ((n + 1.0) * v - tail)
+        return 0.5 * (n * v - tail)
 
-    # Where the slope is zero, or at u = 1.
-    at = (n + 1.0) * (1.0 if known else freedom / max(freedom - 2.0, 1e-12)) / max(q, 1e-300)
+    # Where the slope is zero, or u = 1.
+    at = n * (1.0 if known else freedom / max(freedom - 1.0, 1e-12)) / max(q, 1e-300)
     mode = min(np.log(at), 0.0)
     top = log_w(np.array([mode]))
     down, up = (

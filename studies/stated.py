@@ -19,9 +19,9 @@ Declared before it was run: what is said holds for a judge and design where the 
 
 Changed after the first table was known, and so no test of what was declared: the three others were
 added; `prob_better` took one estimate of the share that is luck (James and Stein's), held in 29 of
-the 45 cells, and now averages over it (`poe.luck`), which a trial with 60 replicates chose; and the
-same rule is asked of each kind of judge with the three spreads mixed (`ANY`), as whoever is not
-told the spread meets them. A probability that averages over a spread can be right as often as it
+the 45 cells, and now averages over it (`poe.luck`), tried with 60 replicates; and the same rule is
+asked of each kind of judge with the three spreads mixed (`ANY`), as whoever is not told the spread
+meets them. A probability that averages over a spread can be right as often as it
 says in such a mixture, and in each part of it only where the answers tell the spread.
 """
 

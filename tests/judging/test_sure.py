@@ -43,15 +43,16 @@ def test_the_leader_is_best_as_often_as_it_says(spread, noise, alike):
         assert plain.mean() - right.mean() > 0.05
 
 
-def test_of_a_judge_that_tells_nothing_every_text_is_as_likely():
+def test_of_a_judge_that_tells_nothing_no_text_is_likely():
     rng = np.random.default_rng(0)
     pairs = poe.select(12, 60, seed=0)
     c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
     fit = poe.fit(c)
-    while fit.luck.mean > 0.2:  # a draw that looks like nothing at all
+    while fit.luck.mean > 0.22:  # a draw that looks like nothing at all
         c = poe.Comparisons.from_pairs(pairs, expit(rng.standard_normal(60)), items=range(12))
         fit = poe.fit(c)
-    assert fit.prob_top(3) == pytest.approx(np.full(12, 0.25), abs=0.15)
+    assert fit.prob_top(3).max() < 0.5  # a quarter each, were it known that it tells nothing
+    assert fit.prob_top(1).max() < 0.25
     assert fit.prob_top(3).sum() == pytest.approx(3.0)
 
 

@@ -69,7 +69,7 @@ def test_who_leads_by_all_had_some_luck(rankings):
     noise = np.trace(centre @ fit.covariance[:n, :n] @ centre) / (n - 1)
     q = ((centre @ fit.scores) ** 2).sum() / noise
     u = (np.arange(100_000) + 0.5) / 100_000
-    weight = np.exp((n - 1) / 2 * np.log(u) - q * u / 2)
+    weight = np.exp((n - 2) / 2 * np.log(u) - q * u / 2)
     i, j = np.argsort(-fit.scores)[:2]
     move = np.eye(n)[i] - np.eye(n)[j]
     gap = (fit.scores[i] - fit.scores[j]) / np.sqrt(move @ fit.covariance[:n, :n] @ move)

@@ -75,11 +75,12 @@ def test_a_prior_does_not_shrink_twice():
 def by_integration(q, n, freedom, z):
     """P(the lead is real), over u on a fine grid; over the error too, where it is estimated."""
     if np.isinf(freedom):
-        u = (np.arange(200_000) + 0.5) / 200_000
-        w = np.exp((n - 1) / 2 * np.log(u) - q * u / 2 + q / 2 * (n - 1) / max(q, n - 1))
-        return w @ ndtr(np.sqrt(1.0 - u) * z) / w.sum()
-    u = (np.arange(1000)[:, None] + 0.5) / 1000
-    variance = np.exp(np.linspace(-8.0, 20.0, 1001))  # the estimate's is 1
+        x = (np.arange(200_000) + 0.5) / 200_000  # the root of u
+        log_w = (n - 1) * np.log(x) - q * x**2 / 2
+        w = np.exp(log_w - log_w.max())
+        return w @ ndtr(np.sqrt(1.0 - x**2) * z) / w.sum()
+    x, variance = (np.arange(4000)[:, None] + 0.5) / 4000, np.exp(np.linspace(-8.0, 20.0, 601))
+    u = x**2
     log_w = (n - 1) / 2 * np.log(u / variance) - q * u / variance / 2  # the spread of the scores
     log_w += -freedom / 2 * (np.log(variance) + 1.0 / variance)  # and of the estimate, in log e^2
     w = np.exp(log_w - log_w.max())
@@ -98,9 +99,9 @@ def test_a_lead_by_integration(freedom, n, of_luck):
 @pytest.mark.parametrize("freedom", [3, 30])
 @pytest.mark.parametrize("n", [2, 3, 16])
 def test_it_is_right_as_often_as_it_says(n, freedom):
-    """Where r is uniform, as it takes for granted; the control takes the whole lead for quality."""
+    """Where the root of u is uniform, as it takes for granted; the control takes whole leads."""
     rng = np.random.default_rng(0)
-    r = rng.random(5000)[:, None]
+    r = 1.0 - rng.random(5000)[:, None] ** 2
     true = np.sqrt(r / (1.0 - r)) * rng.standard_normal((len(r), n))
     seen = true + rng.standard_normal(true.shape)
     variance = rng.chisquare(freedom, len(r)) / freedom
@@ -117,10 +118,10 @@ def test_it_is_right_as_often_as_it_says(n, freedom):
 
 
 def test_of_many_scores_it_is_one_number():
-    """James and Stein's, for then nothing is left to average over."""
+    """The scale separation reliability, for then nothing is left to average over."""
     for n, q in ((10_000, 14_000.0), (1_000_000, 1e9)):
         known = luck(q, n)
-        assert known.mean == pytest.approx(1.0 - (n - 3) / q, abs=5e-4)
+        assert known.mean == pytest.approx(1.0 - n / q, abs=5e-4)
         assert known.weight @ (known.share - known.mean) ** 2 < 3.0 / n
 
 
@@ -135,7 +136,7 @@ def test_draws_follow_what_is_known():
 
 def test_without_error_or_spread():
     assert luck(np.inf, 5).mean == 1.0
-    assert luck(0.0, 5).mean == pytest.approx(1.0 - 3.0 / 4.0)  # of u^2 on [0, 1]
+    assert luck(0.0, 5).mean == pytest.approx(1.0 - 5.0 / 7.0)  # of u^1.5 on [0, 1]
     assert Luck.none(4.0).better(1.0) == pytest.approx(stdtr(4.0, 1.0))
 
 
