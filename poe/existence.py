@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from poe.arrays import Floats, Mask
 from poe.comparisons import Comparisons
 from poe.errors import SeparableError, UnidentifiedBiasError, name_some
-from poe.experts import FAMILIES, Expert
-from poe.graph import FEW, Graph, soon_all_linked, strong_components
+from poe.graph import Graph, soon_all_linked, strong_components
 
-FAR: Any = 700.0  # a difference whose exp() is still a number
+FEW = 100  # items, whose ways all fit a small matrix
 
 
 def require_finite(
-    comparisons: Comparisons, expert: Expert, *, x: Floats | None = None, ties: int = 0
+    comparisons: Comparisons, rises: Mask, falls: Mask, *, x: Floats | None = None, ties: int = 0
 ) -> None:
-    """Raise DisconnectedError or SeparableError if the energy falls for ever in some direction.
+    """Raise SeparableError if the energy falls for ever in some direction.
 
-    x : (K,) what a fitted bias is multiplied by. ties : how many comparisons, the last, are a
-    prior's, which holds the scores and not a bias.
+    rises, falls : (K,) whether a comparison's energy grows at last as its difference does, and
+    as it falls. Where it does not, the expert never pulls back from that side: a certain win does
+    not mind however far the winner is ahead. x : (K,) what a fitted bias is multiplied by. ties :
+    how many comparisons, the last, are a prior's, which holds the scores and not a bias.
     """
-    # Whether a comparison's energy grows at last as its difference does, and as it falls. Where it
-    # does not, the expert never pulls back from that side: a certain win does not mind however far
-    # the winner is ahead. Written so that NaN, from an expert that cannot look so far, passes.
-    p = comparisons.p
-    far = FAR if isinstance(expert, FAMILIES) else np.full(len(p), FAR)
-    with np.errstate(all="ignore"):
-        rises, falls = ~(expert.slope(far, p) <= 0), ~(expert.slope(-far, p) >= 0)
-    if (rises & falls).all():
-        comparisons.require_connected()
-        return
-    require_beaten(comparisons, lost=rises, won=falls)  # linked to the rest, then
+    require_beaten(comparisons, lost=rises, won=falls)
     if x is None:
         return
     if ties:
@@ -153,7 +142,7 @@ def _require_bias_held(rises: Mask, falls: Mask, x: Floats) -> None:
 
 
 def require_bias_identified(
-    comparisons: Comparisons, x: Floats | None = None, graph: Graph | None = None
+    comparisons: Comparisons, graph: Graph | None = None, x: Floats | None = None
 ) -> None:
     """Raise UnidentifiedBiasError unless `bias_identified`. graph : of these comparisons."""
     if bias_identified(comparisons, x, graph):

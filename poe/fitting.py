@@ -16,6 +16,7 @@ from poe.comparisons import Comparisons
 from poe.debias import mean_bias
 from poe.errors import ComparisonError, NotConvergedError
 from poe.experts import (
+    FAMILIES,
     KNOWN,
     BradleyTerry,
     Expert,
@@ -165,12 +166,6 @@ class Task:
     tol: float | None
     max_steps: int
 
-    def require_finite(self) -> None:
-        """Raise an error in the items' names where the scores, or a fitted bias, are not finite."""
-        c = self.comparisons
-        x = np.broadcast_to(self.tilt, c.p.shape) if self.bias is None else None
-        existence.require_finite(c, self.expert, x=x, ties=self.ties)
-
     def solved(self, solution: newton.Solution, method: str, **found: Any) -> Fit:
         """A solver's result as a fit."""
         names = ("bias", "energy", "gradient", "steps", "converged")
@@ -195,7 +190,7 @@ def _with_fitted_prior(task: Task) -> Fit:
 def _by_linear_program(task: Task) -> Fit:
     from poe import lp
 
-    task.require_finite()
+    _require_finite(task)
     if task.bias is None:
         raise ValueError(
             "a fitted bias is not available for Laplacian experts; give the bias as a number "
@@ -207,11 +202,11 @@ def _by_linear_program(task: Task) -> Fit:
 
 
 def _by_newton(task: Task) -> Fit:
-    task.require_finite()
+    _require_finite(task)
     c, expert, gamma = task.comparisons, task.expert, task.bias or 0.0
     graph = Graph.of(c) if task.dense else _large(c)
     if task.bias is None and not task.ties:  # a prior ties the scores and not the bias
-        existence.require_bias_identified(c, np.broadcast_to(task.tilt, c.p.shape), graph)
+        existence.require_bias_identified(c, graph, np.broadcast_to(task.tilt, c.p.shape))
     tol = task.tol or (1e-10 if task.exact else 1e-8)
     solution = newton.solve(
         c,
@@ -226,6 +221,23 @@ def _by_newton(task: Task) -> Fit:
     )
     found = task.solved(solution, f"{'dense' if task.dense else 'sparse'} Newton")
     return replace(found, unique=_is_unique(found)) if isinstance(expert, Huber) else found
+
+
+def _require_finite(task: Task) -> None:
+    """Raise an error in the items' names where the scores, or a fitted bias, are not finite."""
+    c, expert = task.comparisons, task.expert
+    far: Any = 700.0  # exp() of it is still a number
+    if not isinstance(expert, FAMILIES):
+        far = np.full(len(c), far)
+    with np.errstate(all="ignore"):
+        # Written so that NaN, from an expert that cannot look so far, passes.
+        rises = ~(expert.slope(far, c.p) <= 0)
+        falls = ~(expert.slope(-far, c.p) >= 0)
+    if (rises & falls).all():
+        c.require_connected()
+    else:  # who both won and lost against the rest is linked to it
+        x = np.broadcast_to(task.tilt, c.p.shape) if task.bias is None else None
+        existence.require_finite(c, rises, falls, x=x, ties=task.ties)
 
 
 def _is_unique(fit: Fit) -> bool:

@@ -58,7 +58,7 @@ class Luck:
         """Mean of r: the scale separation reliability of comparative judgement."""
         return float(self.weight @ self.share)
 
-    def better(self, z: Floats) -> Floats:
+    def better(self, z: Floats | float) -> Floats:
         """Probability that the lead is real, of leads z (...) in estimated standard errors."""
         leads = np.asarray(z)[..., None] * (np.sqrt(self.share) / self.scale)
         return np.asarray(stdtr(self.freedom, leads) @ self.weight)

@@ -5,12 +5,11 @@ import numpy as np
 from poe import existence
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError, SeparableError
-from poe.experts import BradleyTerry
 
 
 def finite(c, x):
     try:
-        existence.require_finite(c, BradleyTerry(), x=x)
+        existence.require_finite(c, c.p < 1, c.p > 0, x=x)
     except SeparableError as error:
         return "with a fitted bias" not in str(error)
     return True
