@@ -24,7 +24,7 @@ TOOLS_OWN = {"typer", "rich"}
 # What poe may import beside Python's own library: a bare install has these five.
 CORE = {"numpy", "scipy", "cvxpy", "clarabel", "highspy"}
 MOST_LINES = 450  # of a module of poe: one sitting
-WHOLE = 6350, 40  # lines and files of all of poe: a morning, with a second model of ties
+WHOLE = 6450, 41  # lines and files of all of poe: a morning, with how much of a lead is luck
 
 
 def modules(root: Path, package: str) -> dict[str, Path]:
