@@ -22,6 +22,8 @@ from poe.stack import Problem, Stack, by_item, laplacian, pseudo_inverse
 
 FEWEST = 1  # residual degrees of freedom from which a scatter is taken
 MIN_SCATTER = 1e-3  # the smallest size: a judge that is exactly Bradley-Terry still rounds
+UNEVEN = 1e-4  # of slopes, the smallest over the largest, below which digits are at stake
+BLOCK = 2048  # pairs at once
 MISS = 0.1  # all answers together miss by this at least: of a coin flip's error, or in logits
 
 
@@ -223,9 +225,23 @@ def moments(answers: Answers, left: Left) -> tuple[Floats, Floats]:
 def sandwich(answers: Answers, bread: Floats, scatter: Scatter) -> Floats:
     """(N + 1, N + 1) covariance of scores and bias, H^-1 M H^-1 (book eq. 14.7)."""
     t = np.maximum(answers.slope, 1e-12) ** (scatter.power / 2.0)
-    filling = (1.0 - scatter.shared) * answers.singly(t * t) + scatter.shared * answers.jointly(t)
-    joint = scatter.size**2 * bread @ filling @ bread
-    return np.asarray(0.5 * (joint + joint.T))
+    if answers.slope.min() > UNEVEN * answers.slope.max():
+        filling = (1.0 - scatter.shared) * answers.singly(t * t)
+        filling += scatter.shared * answers.jointly(t)
+        joint = scatter.size**2 * bread @ filling @ bread
+        return np.asarray(0.5 * (joint + joint.T))
+    # Where answers nearly separate items, entries of H^-1 are huge. They cancel in H^-1 x, and what
+    # is left of them need not cancel again in a sum of squares of these.
+    pairs, bias, joint = answers.pairs, bread[-1], np.zeros_like(bread)
+    alone, tilted, twice = (answers.total(t * t * answers.turned**k) for k in range(3))
+    both, leaning = answers.total(t), answers.total(t * answers.turned)
+    for some in np.array_split(np.arange(len(both)), len(both) // BLOCK + 1):
+        rows = bread[pairs.first[some]] - bread[pairs.second[some]]
+        own = np.sqrt(alone[some, None]) * (rows - (tilted / alone)[some, None] * bias)
+        couple = both[some, None] * rows - leaning[some, None] * bias
+        joint += (1.0 - scatter.shared) * own.T @ own + scatter.shared * couple.T @ couple
+    rest = (1.0 - scatter.shared) * float((twice - tilted**2 / alone).sum())
+    return np.asarray(scatter.size**2 * (joint + rest * np.outer(bias, bias)))
 
 
 def curvature(c: Comparisons, stiffness: Floats, tilt: Floats) -> Floats:

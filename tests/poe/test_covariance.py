@@ -4,6 +4,8 @@ Every judge here is simulated, so what the intervals should hold is known: the s
 would give if it were asked every comparison.
 """
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -340,3 +342,71 @@ def test_the_power_is_chosen_by_the_restricted_likelihood():
         gap = both[1] - both[2]
         assert gap == pytest.approx(minus_twice[1] - minus_twice[2])
         assert abs(gap - (plain[1] - plain[2])) > 1.0, "its determinants are not small"
+
+
+def exactly(fit):
+    """(N, N) sandwich of a fit's answers in fractions, H^-1 M H^-1 by the definition."""
+    a, n = fit._answers, len(fit.items)
+    rows = []
+    for pair, turned in zip(a.group, a.turned, strict=True):
+        row = [Fraction(0)] * n + [-Fraction(turned)]
+        row[a.pairs.first[pair]] += 1
+        row[a.pairs.second[pair]] -= 1
+        rows.append(row)
+    width = range(n + 1)
+    of_mean = Fraction(1, n)  # added to the singular direction, and taken away again
+    h = [[of_mean * (i < n and j < n) for j in width] for i in width]
+    for s, row in zip(fit.stiffness, rows, strict=True):
+        for i in width:
+            for j in width:
+                h[i][j] += Fraction(s) * row[i] * row[j]
+    inverse = inverted(h)
+    t = [Fraction(one) for one in a.slope ** (fit.scatter.power / 2.0)]
+    pulls = [
+        [t_k * sum(inverse[i][j] * row[j] for j in width) for i in width]
+        for t_k, row in zip(t, rows, strict=True)
+    ]
+    found = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            own = sum(pull[i] * pull[j] for pull in pulls)
+            together = sum(
+                pulls[k][i] * pulls[m][j]
+                for k in range(len(rows))
+                for m in range(len(rows))
+                if a.group[k] == a.group[m]
+            )
+            shared = Fraction(fit.scatter.shared)
+            found[i, j] = (1 - shared) * own + shared * together
+    return fit.scatter.size**2 * found
+
+
+def inverted(matrix):
+    """Gauss and Jordan."""
+    n = len(matrix)
+    work = [[*row, *(Fraction(int(i == j)) for j in range(n))] for i, row in enumerate(matrix)]
+    for i in range(n):
+        best = max(range(i, n), key=lambda r: abs(work[r][i]))
+        work[i], work[best] = work[best], work[i]
+        work[i] = [value / work[i][i] for value in work[i]]
+        for r in range(n):
+            if r != i and work[r][i]:
+                work[r] = [x - work[r][i] * y for x, y in zip(work[r], work[i], strict=True)]
+    return [row[n:] for row in work]
+
+
+@pytest.mark.parametrize("covariance", ["scatter", "paired"])
+def test_answers_that_nearly_separate_items_keep_their_digits(covariance, monkeypatch):
+    """Curvatures from 1e-11 to 0.2: H^-1 has entries of 1e10, the errors of scores are about 1."""
+    rng = np.random.default_rng(3)
+    quality = np.array([-14.0, 10.5, -1.0, 4.5, 0.0])
+    pairs = np.array([(i, j) for i in range(5) for j in range(5) if i != j])
+    d = quality[pairs[:, 0]] - quality[pairs[:, 1]] + 0.5 * rng.standard_normal(len(pairs))
+    few = [k for k, (i, j) in enumerate(pairs) if {i, j} & {0} == set() or abs(d[k]) > 20]
+    c = poe.Comparisons.from_pairs(pairs[few], expit(d[few]), items=5)
+    fit = poe.fit(c, bias="fit", covariance=covariance)
+    exact = exactly(fit)
+    np.testing.assert_allclose(fit.covariance(), exact, atol=1e-6 * np.abs(exact).max())
+    monkeypatch.setattr(poe.scatter, "UNEVEN", 0.0)  # the control: the product H^-1 M H^-1
+    product = poe.fit(c, bias="fit", covariance=covariance).covariance()
+    assert np.abs(product - exact).max() > 1e-3 * np.abs(exact).max()
