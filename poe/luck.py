@@ -61,7 +61,7 @@ class Luck:
     def better(self, z: Floats | float) -> Floats:
         """Probability that the lead is real, of leads z (...) in estimated standard errors."""
         leads = np.asarray(z)[..., None] * (np.sqrt(self.share) / self.scale)
-        return np.asarray(stdtr(self.freedom, leads) @ self.weight)
+        return np.asarray(0.5 + (stdtr(self.freedom, leads) - 0.5) @ self.weight)  # no lead: 1/2
 
     def draw(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """(draws,) values of r, in order, and what normal errors are to be multiplied by."""

@@ -105,7 +105,7 @@ def compared(
 
 
 def scores(
-    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none", tol: float = 1e-9
+    c: Comparisons, methods: Iterable[str] = SOFT, *, bias: str = "none", tol: float = 1e-12
 ) -> dict[str, Floats]:
     """Scores by method. bias : "plug-in", the paper's gamma and beta from the mean probability."""
     hard = c.hard()

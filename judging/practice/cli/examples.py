@@ -2,8 +2,8 @@
 
 # The parameters of the options that most people need, at most eight.
 FIRST = {
-    "rank": "attribute judge dry_run budget limit_calls until_top people report out",
-    "leaderboard": "judge attribute dry_run budget limit_calls reference require report out",
+    "rank": "attribute judge dry_run budget until_top people report out",
+    "leaderboard": "judge attribute dry_run budget reference require report out",
     "ask": "judge dry_run budget orders shard store as_json limit_calls",
     "fit": "column people out report as_json",
 }
