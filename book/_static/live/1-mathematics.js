@@ -178,8 +178,8 @@ poeLive.mathematics = (() => {
   const resistance = (covariance) =>
     covariance.map((row, i) => row.map((_, j) => row[i] + covariance[j][j] - 2 * row[j]));
 
-  // Share of the spread of more than three scores that is not their error, `poe.scatter.james_stein`.
-  const jamesStein = (scores, covariance) => {
+  // Probability that a lead of z errors is real, whoever leads had some luck: `poe.luck`, the error known.
+  const luck = (scores, covariance) => {
     let held = scores.map((_, i) => i);
     for (;;) {
       const rows = held.map((i) => mean(held.map((j) => covariance[i][j])));
@@ -191,10 +191,21 @@ poeLive.mathematics = (() => {
       if (kept.length < 2 || kept.length === held.length) {
         const error = variance.reduce((sum, v) => sum + v, 0) / (held.length - 1);
         const q = centred(held.map((i) => scores[i])).reduce((sum, s) => sum + s * s, 0) / error;
-        return Math.max(0, 1 - (held.length - 3) / q);
+        return lead(q, held.length);
       }
       held = kept;
     }
+  };
+
+  // Averages over the share of the scores' spread that is error, sin^2 t, by Simpson's rule in t.
+  const lead = (q, n, steps = 2000) => {
+    const nodes = Array.from({ length: steps + 1 }, (_, k) => {
+      const t = (k * Math.PI) / 2 / steps;
+      const simpson = k === 0 || k === steps ? 1 : 2 + 2 * (k % 2);
+      return { root: Math.cos(t), weight: simpson * Math.sin(t) ** (n - 1) * Math.cos(t) * Math.exp((-q * Math.sin(t) ** 2) / 2) };
+    });
+    const all = nodes.reduce((sum, { weight }) => sum + weight, 0);
+    return (z) => nodes.reduce((sum, { root, weight }) => sum + weight * normalCdf(root * z), 0) / all;
   };
 
   // log det of W' W with the anchor on item 1 (book chapter 6): minus one row and column, plus 1.
@@ -269,7 +280,7 @@ poeLive.mathematics = (() => {
   };
 
   return {
-    sigmoid, logit, mean, gaussian, bradleyTerry, jamesStein, laplace, resistance,
+    sigmoid, logit, mean, gaussian, bradleyTerry, luck, laplace, resistance,
     logDeterminant, shares, normalCdf, ranks, pearson, spearman, pseudoInverse, laplacian, random,
   };
 })();

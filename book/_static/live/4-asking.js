@@ -2,7 +2,7 @@
 (() => {
   const { NAMES, axis, draw, firm, fixed, frame, inOrder, joining, path, random, scale, signed } = poeLive.kit;
   const {
-    bradleyTerry, jamesStein, laplacian, logDeterminant, logit, mean, normalCdf, pseudoInverse,
+    bradleyTerry, laplacian, logDeterminant, logit, luck, mean, pseudoInverse,
     resistance, sigmoid, spearman,
   } = poeLive.mathematics;
 
@@ -215,10 +215,10 @@
       });
       const order = scores.map((_, i) => i).sort((a, b) => scores[b] - scores[a]);
       const r = resistance(covariance);
-      const kept = Math.sqrt(jamesStein(scores, covariance)); // the leader leads by luck, too
+      const better = luck(scores, covariance); // the leader leads by luck, too
       const sure = order.slice(1).map((j, k) => {
         const i = order[k];
-        return normalCdf((kept * (scores[i] - scores[j])) / Math.sqrt(r[i][j]));
+        return better((scores[i] - scores[j]) / Math.sqrt(r[i][j]));
       });
       const weakest = sure.indexOf(Math.min(...sure));
       const words =
