@@ -71,19 +71,9 @@ def scale_separation_reliability(scores: ArrayLike, errors: ArrayLike) -> float:
 
 def ranks(x: ArrayLike) -> Floats:
     """Ranks 1..N along the last axis, ties at their average."""
-    level = _levels(np.asarray(x, dtype=float))
-    order = np.argsort(level, axis=-1)
-    rising = np.take_along_axis(level, order, axis=-1)
-    place, ranked = np.arange(1.0, level.shape[-1] + 1.0), np.empty(level.shape)
-    new = rising[..., 1:] != rising[..., :-1]
-    if not new.all():  # of what is equal, half the sum of the lowest place and the highest
-        end = np.ones((*level.shape[:-1], 1), dtype=bool)
-        low = np.where(np.concatenate([end, new], axis=-1), place, 0.0)
-        high = np.where(np.concatenate([new, end], axis=-1), place, np.inf)
-        high = np.minimum.accumulate(high[..., ::-1], axis=-1)[..., ::-1]
-        place = 0.5 * (np.maximum.accumulate(low, axis=-1) + high)
-    np.put_along_axis(ranked, order, np.broadcast_to(place, level.shape), axis=-1)
-    return ranked
+    from scipy.stats import rankdata  # takes long to import
+
+    return np.asarray(rankdata(_levels(np.asarray(x, dtype=float)), axis=-1))
 
 
 def summary_level(
