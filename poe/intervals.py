@@ -107,16 +107,10 @@ class Intervals:
 
     def _drawn(self, covariance: Floats, draws: int, seed: int) -> Floats:
         rng = np.random.default_rng(seed)
-        noise = self._normal(covariance, draws, rng)
+        noise = normal_draws(covariance, draws, rng)
         if np.isfinite(self.freedom):
             noise /= np.sqrt(rng.chisquare(self.freedom, (draws, 1)) / self.freedom)
         return noise
-
-    def _normal(self, covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:
-        value, vector = np.linalg.eigh(covariance)
-        # The symmetric root is unique, so a seed draws the same everywhere.
-        root = vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T
-        return np.asarray(rng.standard_normal((draws, len(self.items))) @ root)
 
     def rank_interval(
         self, level: float = 0.95, *, simultaneous: bool = False, draws: int = 2000, seed: int = 0
@@ -328,3 +322,11 @@ def require_level(level: float) -> float:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     return level
+
+
+def normal_draws(covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """(draws, N) of mean zero and a covariance (N, N), which may be singular."""
+    value, vector = np.linalg.eigh(covariance)
+    # The symmetric root is unique, so a seed draws the same everywhere.
+    root = vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T
+    return np.asarray(rng.standard_normal((draws, len(covariance))) @ root)

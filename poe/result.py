@@ -11,8 +11,7 @@ import numpy as np
 
 from poe.arrays import Floats, Indices
 from poe.intervals import COVARIANCE_ITEMS as COVARIANCE_ITEMS
-from poe.intervals import Covariance, Intervals, position_of
-from poe.intervals import require_level as require_level
+from poe.intervals import Covariance, Intervals, normal_draws, position_of
 from poe.luck import Luck, luck, spread
 from poe.ranks import places_of, shared_ranks
 from poe.scatter import Prior as Prior
@@ -128,7 +127,7 @@ class Fit(Intervals):
     def _truths(self, draws: int, seed: int) -> Floats:
         """(draws, N) what scores may be, luck allowed for; up to a factor, which no rank shows."""
         rng = np.random.default_rng(seed)
-        noise = self._normal(self._noise, draws, rng)
+        noise = normal_draws(self._noise, draws, rng)
         share, scale = self.luck.draw(draws, rng)
         return np.sqrt(share)[:, None] * self.scores + scale[:, None] * noise
 

@@ -32,8 +32,8 @@ from poe.arrays import Floats, Indices
 from poe.comparisons import Comparisons
 from poe.errors import ComparisonError
 from poe.experts import Expert
+from poe.intervals import position_of, require_level
 from poe.priors import require_gaussian
-from poe.result import position_of, require_level
 from poe.scatter import Answers
 
 __all__ = ["Posterior", "posterior", "posteriors"]

@@ -234,7 +234,7 @@ class Fitting:
     def __post_init__(self) -> None:
         from poe.experts import get_expert
         from poe.fitting import FARTHEST
-        from poe.result import require_level
+        from poe.intervals import require_level
 
         get_expert(self.expert)
         require_level(self.level)

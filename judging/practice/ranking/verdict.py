@@ -33,6 +33,7 @@ from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.readings import HARDLY, drowned, two_digits
 from judging.practice.trust.needed import needed
 from judging.practice.trust.trust import Trust
+from poe.intervals import normal_draws
 from poe.result import Fit
 
 if TYPE_CHECKING:
@@ -213,12 +214,8 @@ def _chance(fit: Fit, level: float, more: float) -> float:
     asked = max(int(fit.real.sum()), 1)
     times = 1.0 + min(more / asked, MAX_EXTRA_FACTOR)
     covariance = fit.covariance()[np.ix_(top, top)]
-    value, vector = np.linalg.eigh(covariance)
     rng = np.random.default_rng(0)
-    # The symmetric root is unique: no sign of a vector moves what the same draws say.
-    noise = rng.standard_normal((DRAWS, len(top))) @ (
-        vector * np.sqrt(np.clip(value, 0.0, None)) @ vector.T
-    )
+    noise = normal_draws(covariance, DRAWS, rng)
     new = 1.0 - 1.0 / times
     r, scale = (each[:, None] for each in fit.luck.draw(DRAWS, rng))
     scores = fit.scores[top] * (1.0 / times + new * r)
