@@ -16,7 +16,7 @@ MANY_LINKS = 4  # an item, and more: of a larger set it finds sooner that there 
 ROUNDS = 6  # in which a search of random comparisons reaches all items
 FEW_ITEMS, MANY_PROBLEMS = 64, 50  # where eliminating all problems at once beats LAPACK
 # In multiplications: what conjugate gradients cost before they begin, and a comparison.
-FIXED, EACH = 1.5e7, 200.0
+FIXED, EACH = 5.5e6, 130.0
 
 
 def is_small(problem: Any) -> bool:

@@ -46,8 +46,11 @@ def reproduce(
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Processes that compute at the same time.")
-    ] = 2,
+        int | None,
+        typer.Option(
+            min=1, help="Processes that compute at the same time.", show_default="one a core"
+        ),
+    ] = None,
     full: Annotated[
         bool,
         typer.Option(
@@ -74,7 +77,7 @@ def reproduce(
         out = Path("results")
         out.mkdir(exist_ok=True)
         print(f"without a clone, results go into {out.resolve()} (--out names another folder)")
-    settings = Settings(draws=draws, seed=seed, workers=workers, full=full)
+    settings = Settings(draws=draws, seed=seed, workers=workers or run.cores(), full=full)
     if check:
         return _compare(chosen, settings)
     invoked = f"judging reproduce {name}" + (" --full" if full else "")

@@ -137,9 +137,12 @@ def timed(work: Callable[[], Result], *, invoked: str, workers: int) -> tuple[Re
     wall, cpu = time.perf_counter(), sum(os.times()[:4])  # children count when they have ended
     result = work()
     seconds, cpu_seconds = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
-    several = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if several else os.cpu_count() or 1
-    return result, Run(date, round(seconds, 2), round(cpu_seconds, 2), cores, workers, invoked)
+    return result, Run(date, round(seconds, 2), round(cpu_seconds, 2), cores(), workers, invoked)
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
