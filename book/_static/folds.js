@@ -13,4 +13,12 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("a[href^='#']")?.hash === location.hash) open();
   });
+  // On a phone the box of a chapter's question, time and aims would fill the first screen: it folds
+  // like any other, so that the chapter's opening comes first. sphinx-togglebutton sees it so later.
+  document.addEventListener("readystatechange", () => {
+    const box = document.querySelector(".bd-article h1 ~ .admonition.note");
+    const title = box?.querySelector(".admonition-title").textContent ?? "";
+    if (!matchMedia("(max-width: 36rem)").matches || !/^(In this chapter|On this page)$/.test(title)) return;
+    box.classList.add("dropdown");
+  }, { once: true });
 })();

@@ -1,4 +1,4 @@
-"""A link into a fold opens it."""
+"""A link into a fold opens it; on a phone a chapter's box is one."""
 
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,15 @@ PAGE = """<!DOCTYPE html><script src="{script}"></script>
     <button class="toggle-button" aria-label="open"></button></p>
   <div><p id="inside">an equation</p></div>
 </div>"""
+
+# A chapter's box; what follows it stands for sphinx-togglebutton, which takes what is folded by now.
+CHAPTER = """<!DOCTYPE html><script src="{script}"></script>
+<article class="bd-article"><section><h1>Title</h1><div class="jc-run"></div>
+<div class="admonition note"><p class="admonition-title">{title}</p><p>Question</p></div>
+</section></article>
+<script>document.addEventListener("DOMContentLoaded", () => {{
+  window.folded = document.querySelectorAll(".admonition.dropdown").length;
+}});</script>"""
 
 
 @pytest.fixture
@@ -49,4 +58,25 @@ def test_an_address_into_a_fold_opens_it(browser: Any, fold: Path) -> None:
     page = browser.new_page()
     page.goto(f"{fold.as_uri()}#inside")
     page.wait_for_selector(".admonition:not(.toggle-hidden)")
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("title", "width", "folded"),
+    [
+        ("In this chapter", 390, 1),
+        ("On this page", 390, 1),
+        ("A warning", 390, 0),
+        ("In this chapter", 1280, 0),
+    ],
+)
+def test_on_a_phone_the_box_of_a_chapter_folds(
+    browser: Any, tmp_path: Path, title: str, width: int, folded: int
+) -> None:
+    path = tmp_path / "page.html"
+    script = (ROOT / "book" / "_static" / "folds.js").as_uri()
+    path.write_text(CHAPTER.format(script=script, title=title), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.goto(path.as_uri())
+    assert page.evaluate("window.folded") == folded
     page.close()
