@@ -33,7 +33,7 @@
       draw(svg, "text", { x: 346, y: 160, class: "live-label live-0", "text-anchor": "end" }, "comparing, solid");
       draw(svg, "text", { x: 346, y: 178, class: "live-label live-1", "text-anchor": "end" }, "grading, dashed");
       const needs = [grade, compare].map((v) => v * NINE_IN_TEN ** 2);
-      const ratio = grade === 0 ? 1 : compare / grade;
+      const ratio = grade === compare ? 1 : compare / grade;
       const even = read === 1 && tau() === 0 && kappa() === 0 && grade > 0;
       const winner = even ? `A tie, but for the (N − 1)/N of ${TEXTS} texts.`
         : Math.abs(ratio - 1) < 0.02 ? "Nobody wins." : ratio < 1 ? "Comparing wins." : "Grading wins.";

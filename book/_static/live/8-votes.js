@@ -38,8 +38,8 @@
       const [left, right] = [values.filter((v) => v < middle - 1e-9).length, values.filter((v) => v > middle + 1e-9).length];
       const weights = values.map((value, k) => `${FROM[k]} ${signed(value)}`).join(", ");
       const words = `Values: ${weights}. ` + (laplacian
-        ? `The Laplacian score is the median, ${signed(middle)}, with ${left} of three to its left and ${right} to its right; the mean is ${signed(balance)}.`
-        : `The Gaussian score is the mean, ${signed(balance)}, which every weight that moves takes along by a third; the median is ${signed(middle)}.`);
+        ? `Laplacian experts put Ada at the median, ${signed(middle)}, with ${left} of three to its left and ${right} to its right; the mean is ${signed(balance)}.`
+        : `Gaussian experts put Ada at the mean, ${signed(balance)}, which every weight that moves takes along by a third; the median is ${signed(middle)}.`);
       return { words, state: { values, kind: kind(), ring } };
     };
     const live = frame(figure, { label: "Three values of one score", height: 252, redraw });
