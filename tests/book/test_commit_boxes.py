@@ -19,15 +19,15 @@ PAGES = [
 ]
 # What gives an answer away, in the words, captions and pictures of its page.
 TELLS = {
-    "01-reader": r"It is Reader 1|Dan's to the kind Reader 1|Ben and Dan at reader 1|marker =",
+    "01-reader": r"It is Reader 1|to the kind Reader 1|Ben and Dan at reader 1|marker =",
     "01-twice": r"V_\{\\text\{grade\}\}|about as much either way|as much as one grade",
     "01-authors": r"ask about both|sampled at temperature 1|took part in 30",
     "02-places": r"[Aa]lmost nothing happens|With Ada shown first and with Dan shown first",
-    "02-bias": r"bias is many times larger|difference \{difference",
-    "02-temperature": r"does not notice \$T\$|uses the probabilities does",
+    "02-bias": r"It is the bias|hardly sees a difference|difference \{difference",
+    "02-temperature": r"no answer crosses|does not notice",
     "02-space": r"tokens without the space|like any other, because",
     "02-draws": r"It takes four|draw\{'s'",
-    "03-second": r"wins put Ben second|Ben and Cleo change places|1\.5/3|another that says",
+    "03-second": r"with Ben second|Ben and Cleo change places|1\.5/3|another that says",
     "03-levels": r"Only the dataset level|inside the article all fall",
     "03-connected": r"It is 40 per cent|of all sets fall apart|\"any set\"|from above 0\.9",
     "03-systems": r"Yes, they will|knows only the systems|one judge beats|systems alone",
