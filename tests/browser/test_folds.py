@@ -20,7 +20,7 @@ PAGE = """<!DOCTYPE html><script src="{script}"></script>
   <div><p id="inside">an equation</p></div>
 </div>"""
 
-# A chapter's box; what follows it stands for sphinx-togglebutton, which takes what is folded by now.
+# A chapter's box; what follows it stands for sphinx-togglebutton, which takes what is folded.
 CHAPTER = """<!DOCTYPE html><script src="{script}"></script>
 <article class="bd-article"><section><h1>Title</h1><div class="jc-run"></div>
 <div class="admonition note"><p class="admonition-title">{title}</p><p>Question</p></div>
