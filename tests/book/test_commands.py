@@ -39,7 +39,8 @@ def test_a_command_stands_there_with_all_that_it_takes(name: str) -> None:
         options = [each for each in parameter.opts if each.startswith("--")]
         shown = options or [str(parameter.metavar or parameter.name)]
         if not getattr(parameter, "hidden", False):
-            assert any(word in text for word in shown), shown
+            entry = rf"^\* `({'|'.join(map(re.escape, shown))})(?![\w-])"
+            assert re.search(entry, text, re.MULTILINE), shown  # not in an example alone
 
 
 def test_options_stand_under_the_headings_of_the_help() -> None:

@@ -250,6 +250,21 @@ def test_a_gate_ends_with_its_status(tmp_path, capsys, won, lost, rule, status):
     assert found["state"] == {0: "holds", 5: "fails", 3: "open"}[status]
 
 
+@pytest.mark.parametrize(
+    ("rules", "status"),
+    [
+        (("new >= old", "new >= old + 30%"), 5),
+        (("new >= old - 15%", "new >= old"), 3),
+        (("new >= old - 15%", "new >= old + 30%"), 5),
+    ],
+)
+def test_of_several_gates_the_worst_counts(tmp_path, rules, status):
+    path = tmp_path / "votes.csv"
+    two(62, 58).to_csv(path, index=False)
+    required = [word for rule in rules for word in ("--require", rule)]
+    assert main(["leaderboard", str(path), *required, "--quiet"]) == status
+
+
 def test_as_many_more_as_are_told_do_decide():
     """The votes again, in the same shares: with so many more the requirement holds."""
     board = leaderboard(two(62, 50), fitting=Fitting(bias=None))

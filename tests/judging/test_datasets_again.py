@@ -80,6 +80,23 @@ def test_a_local_copy_is_read_and_gives_the_texts_that_the_first_source_would(
         datasets.load("hanna", texts=True)
 
 
+@pytest.mark.parametrize("changed", [None, "coherence", "complexity"])
+def test_texts_of_another_version_than_the_labels_are_refused(made, tmp_path, monkeypatch, changed):
+    entry, data = made
+    (tmp_path / "data" / "hanna_stories.jsonl").write_bytes(data)
+    scores = {
+        name: values + (0.01 if name == changed else 1e-9)
+        for name, values in datasets.load("hanna").scores.items()
+    }
+    content = dataclasses.replace(dataset.parse(entry, data), scores=scores)
+    monkeypatch.setattr(dataset, "parse", lambda *_: content)
+    if changed is None:
+        assert datasets.load("hanna", texts=True).has_texts
+    else:
+        with pytest.raises(datasets.InvalidDataError, match="not of the version that the labels"):
+            datasets.load("hanna", texts=True)
+
+
 def test_the_first_source_is_taken_where_both_are_at_hand(made, tmp_path):
     entry, data = made
     (tmp_path / "data" / "hanna_stories.jsonl").write_bytes(data)

@@ -276,6 +276,25 @@ def test_close_pairs_are_asked_most_and_prompts_evenly():
     load = np.bincount(asking.made[:, 0], minlength=60)
     assert load.max() - load.min() <= 2
     assert asking.new.sum() + 2 * 300 == 60 * 12, "no pair twice on a prompt"
+    fresh = Tournament(asking.answers, Grader(), store=Store(":memory:"), asking=ONE)
+    load = np.bincount(fresh.chosen(np.zeros(4), 120)[:, 0], minlength=60)
+    assert load.tolist() == [2] * 60, "evenly within a round too"
+
+
+def test_what_is_refused_is_of_the_budget_too():
+    def refuses(question):
+        return question.context.text.endswith("3")
+
+    class Shy(Grader):
+        def answer(self, questions):
+            for k, said in super().answer(questions):
+                none = Answer.refusal(questions[k].prompt, "no")
+                yield k, none if refuses(questions[k]) else said
+
+    judge = Shy()
+    board = leaderboard(answers([1.0, 0.0, -1.0], 20), judge, budget=40, asking=ONE)
+    refused = sum(map(refuses, judge.asked))
+    assert len(judge.asked) == 40 == len(board.comparisons) + refused > 40 - refused
 
 
 def test_both_orders_and_word_for_word_equal_answers():

@@ -218,6 +218,14 @@ def test_neighbours_are_those_of_the_fit(found):
         assert (verdict == "settled") == (p >= 0.95)
 
 
+def test_it_says_from_when_on_the_order_was_nearly_the_final_one(found):
+    asked, agreement = (found.history[name].to_numpy() for name in ("asked", "agreement"))
+    lasting = [(agreement[k:] >= 0.95).all() for k in range(len(asked))]
+    assert not lasting[0]
+    said = " ".join("".join(Page(page_of(found)).words).split())
+    assert f"calls, at least 0.95 from {asked[lasting.index(True)]} on." in said
+
+
 def test_position_in_probabilities(found):
     at = position(found.fit, found.level)
     assert at.equal.rate == pytest.approx(expit(-found.fit.bias), abs=1e-3)

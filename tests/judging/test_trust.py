@@ -408,15 +408,16 @@ def test_votes_that_exist_are_held_against_people(folder, capsys):
 # What asking on would bring -----------------------------------------------------------------------
 
 
-def test_the_chance_that_all_that_is_left_settles_it_by_hand():
+@pytest.mark.parametrize("apart", [0.1, 0.8])
+def test_the_chance_that_all_that_is_left_settles_it_by_hand(apart):
     """Two items: a gap g of error e, T times as many answers; settled beyond z e / sqrt(T).
 
     The truth lies around r g with variance r e^2, of each r that the scores allow; what is asked
     anew adds e^2 / (T - 1) to it, and weighs 1 - 1/T.
     """
-    fit = fitted(np.array([0.1, 0.0]), 50, seed=1)
+    fit = fitted(np.array([apart, 0.0]), 50, seed=1)
     gap, error = abs(np.diff(fit.scores)[0]), fit.difference_se("t0", "t1")
-    for left in (50, 150, 2000):
+    for left in (10, 50, 150, 2000):
         times, z = 1.0 + left / 50, norm.ppf(0.95)
         edge, new = z * error / np.sqrt(times), 1.0 - 1.0 / times
         r, scale = fit.luck.share, fit.luck.scale

@@ -128,9 +128,9 @@ class TestScores:
     def test_large_fits_say_how_sure_they_are(self, monkeypatch):
         c, _ = drawn(6, n=40, count=90)
         fit = poe.fit(c, "gaussian", prior="fit", bias="fit")
-        small = fit.difference_se(0, 1)
+        small = fit.difference_se(0, 1), fit.bias_se
         monkeypatch.setattr("poe.intervals.COVARIANCE_ITEMS", 10)
-        assert fit.difference_se(0, 1) == pytest.approx(small, rel=1e-6)
+        assert (fit.difference_se(0, 1), fit.bias_se) == pytest.approx(small, rel=1e-6)
 
 
 class TestPosterior:
