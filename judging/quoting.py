@@ -50,7 +50,7 @@ def quoted(said: object, longest: int = LONGEST) -> str:
         return on_one_line(text)
     begun, after = on_one_line(text[: longest - 3]), text[longest - 3]
     whole = begun if after.isspace() else begun.rpartition(" ")[0]
-    return f"{whole.rstrip() or begun}..."
+    return f"{whole.rstrip(' .') or begun}..."
 
 
 def on_one_line(text: str) -> str:

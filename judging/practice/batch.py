@@ -256,6 +256,8 @@ def _parts_of(line: bytes) -> tuple[str, Any, Any]:
     key = result.get("custom_id") if isinstance(result, dict) else None
     if not isinstance(key, str):
         raise _FailedError("a line is no result: it has no custom_id")
+    if "method" in result and "response" not in result:
+        raise _FailedError("of these lines are requests, not their results")
     return key, result.get("response"), result.get("error")
 
 

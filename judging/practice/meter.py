@@ -81,7 +81,7 @@ class Meter:
             self.bar.set_postfix_str(f"${self.price.of(read, written):,.4f}", refresh=False)
 
     def _tell_time(self) -> None:
-        """The first line: how many calls, and how long they take if they go on like this."""
+        """The first line: how many calls, and what they take if they go on like this."""
         self.told, now, calls = True, perf_counter(), self.bar.total
         if self.began is None or self.first is None or calls <= self.calls:
             return
@@ -93,6 +93,9 @@ class Meter:
         each = spent if at_once > 1 else each
         time = duration(calls * each / min(at_once, calls))
         say: Any = self.bar.write if spent > self.bar.delay else print  # not to draw it early
+        if self.price is not None:
+            read, written, _ = self.bill()
+            time += f" and ${self.price.of(read, written) * calls / self.calls:,.4f}"
         say(f"judging: at most {calls:,} calls, about {time} by the first two", file=sys.stderr)
 
     def skip_stored(self, calls: int) -> None:

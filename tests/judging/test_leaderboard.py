@@ -441,8 +441,8 @@ def test_the_leaderboard_command_from_answers_to_comparisons_and_back(tmp_path, 
     assert "0 calls; 80 answers are in" in capsys.readouterr().out
     assert main([*base, "--offline", "--verbose"]) == 0
     again = capsys.readouterr().out
-    assert "80 comparisons asked now, 0 known" not in first
-    assert "0 comparisons asked now, 80 known already" in again
+    assert "80 asked now, 0 from the store" not in first
+    assert "0 asked now, 80 from the store" in again
     kept = [  # but for what was asked, the files, and chances, which are sampled
         [
             x

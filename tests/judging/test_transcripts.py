@@ -102,7 +102,7 @@ class Words(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.unread += tag in ("style", "script", "title")
-        self.said += " " if tag in self.INSIDE else "\n"
+        self.said += "" if tag == "code" else " " if tag in self.INSIDE else "\n"
 
     def handle_endtag(self, tag):
         self.unread -= tag in ("style", "script", "title")

@@ -103,7 +103,13 @@ def plan(
         )
         if max(labels.scores, labels.intervals) > texts:
             lines.append(f"There are only {texts:,} texts, so all of them would be scored.")
-        return "\n".join([*lines, "Draw what is labelled at random, or the intervals do not hold."])
+        lines.append("Draw what is labelled at random, or the intervals do not hold.")
+        given = "" if price is None else f" --price {read:g},{written:g}"
+        lines.append(
+            "Next, for example: judging rank texts.csv --attribute clearer --judge qwen --budget "
+            f"{wanted.comparisons}{given} --report report.html"
+        )
+        return "\n".join(lines)
 
     def everything() -> dict[str, Any]:
         above = labels.above_chance

@@ -18,7 +18,7 @@ from judging.practice.cli import options as o
     "specification, and prompts, a list with prompt, answers, refused and tokens.",
 )
 def store_list(
-    store: Annotated[Path, typer.Argument(help="The store, such as judgements.sqlite.")],
+    store: Annotated[Path, typer.Argument(help="The store.")] = o.STORE,
     as_json: o.AsJson = False,
 ) -> None:
     """List a store's judges, prompts and numbers of answers."""

@@ -16,6 +16,7 @@ from judging.practice.asking.ending import Stop
 from judging.practice.ranking.settings import Asking, Fitting
 from judging.practice.trust.people import People, read_people
 from judging.practice.trust.trust import Trust, trust
+from judging.quoting import quoted
 from poe.arrays import Floats
 from poe.choose.orders import Decision
 from poe.comparisons import Comparisons
@@ -25,7 +26,7 @@ from poe.result import Fit
 if TYPE_CHECKING:
     from judging.judges import TextJudge
 
-__all__ = ["Ranking", "apart", "judge_name", "judged_of", "names_of_judges"]
+__all__ = ["Ranking", "apart", "first_words", "judge_name", "judged_of", "names_of_judges"]
 
 EDGES = (8, 3)  # rows at the top and the bottom that a notebook shows
 
@@ -280,6 +281,13 @@ def judged_of(ranking: Ranking) -> Any:
     if ranking.judged is None:
         raise ValueError("a report is about texts that a judge read; this ranking has none")
     return ranking.judged
+
+
+def first_words(ranking: Ranking, longest: int) -> dict[str, str]:
+    """How each text begins, by its name; in so many letters at most, cut after a word."""
+    texts = judged_of(ranking).texts
+    begun = {text.id: quoted(" ".join(text.text.split()), longest) for text in texts}
+    return begun | {copy: begun[original] for copy, original in ranking.copies.items()}
 
 
 def names_of_judges(rankings: Sequence[Ranking]) -> tuple[str, ...]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from judging.practice import findings as f
 from judging.practice.ranking import findings, readings, words
 from judging.practice.ranking.equal import on_top
 from judging.practice.ranking.method import Method
-from judging.practice.ranking.ranking import Ranking, judge_name, judged_of
+from judging.practice.ranking.ranking import Ranking, first_words, judge_name, judged_of
 from judging.practice.ranking.together import Together, together
 from judging.practice.ranking.verdict import Advice
 from judging.practice.ranking.words import places, signed
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["board", "report"]
 
-EXCERPT = 600  # characters of a text that the report shows
+EXCERPT, BEGINS = 600, 40  # characters of a text that the report shows, and beside its name
 
 NAMED = 60  # texts up to which all are shown; of more the ends, and those around the open place
 ENDS, AROUND = (20, 10), 20  # how many at the top and the bottom, and around the open place
@@ -179,8 +180,15 @@ def _rendered(template: str, **said: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(said=say)
+    environment.filters.update(said=say, options=_options)
     return environment.get_template(template).render(version=__version__, **said)
+
+
+def _options(said: str) -> Any:
+    """A sentence whose options, such as --column, are code, which breaks nowhere."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"--[a-z-]+", r"<code>\g<0></code>", str(escape(said))))
 
 
 def _number_of_texts(rankings: Sequence[Ranking]) -> int:
@@ -204,7 +212,9 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
     if len(rankings) == 1:
         equal = on_top(one.fit)
         sure = f"best with probability {percent(one.fit.prob_top_set(1))}"
-        boxes.insert(1, ("On top", listed(map(str, equal)), sure if len(equal) == 1 else "equal"))
+        begun = first_words(one, BEGINS) if len(equal) == 1 else {}
+        on = listed(_with_words(name, begun) for name in equal)
+        boxes.insert(1, ("On top", on, sure if begun else "equal"))
         if (people := findings.agreement_of(one)) is not None:
             remark = f"Spearman; Pearson {people.pearson:.2f}; {people.texts} texts"
             boxes.append(("Agreement with people", f"{people.spearman:.2f}", remark))
@@ -257,6 +267,7 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
     unordered = len(np.unique(np.sort(judged.pairs, axis=1), axis=0))
     context = "" if judged.context is None else " ".join(judged.context.text.split())
     texts = {text.id: text.text.strip() for text in judged.texts}
+    begun = first_words(one, BEGINS)
     agreement, share = one.history["agreement"], readings.drowned(one.fit, one.level)
     equal = on_top(one.fit)
     return {
@@ -273,14 +284,14 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
         "to_label": ", ".join(_to_label(one)),
         "more": say_all((each for each in found.more if not isinstance(each, SHOWN)), thing),
         "drowned": percent(share) if share >= readings.HARDLY else "",
-        "ranking": _ranking_table(one, table[_original(table).isin(of)], whole["name"]),
+        "ranking": _ranking_table(one, table[_original(table).isin(of)], begun, whole["name"]),
         "n": n,
         "whole": _overview(whole) if len(whole) > len(shown) else {},
         "download": base64.b64encode(csv_text(table).encode()).decode(),
         "best": listed(map(str, equal)),
         "equal": len(equal) > 1,
         "last": one.fit.ranking()[-1],
-        "shown": _strips(shown, ranks=n > NAMED),
+        "shown": _strips(shown, ranks=n > NAMED, begun=begun),
         "scale": around([*shown["low"], *shown["high"]]),
         "unit": say(findings.unit(one.fit), thing),
         "neighbours": [
@@ -315,7 +326,8 @@ def _page(one: Ranking, thing: str, told: str) -> dict[str, Any]:
             for first, second, p in (readings.next_pairs(one, 10) if n <= LARGEST else [])
         ],
         "texts": [
-            (rank, name, texts[str(name)]) for rank, name in shown[["rank", "name"]].to_numpy()
+            (rank, name, begun[str(name)], texts[str(name)])
+            for rank, name in shown[["rank", "name"]].to_numpy()
         ],
     }
 
@@ -362,14 +374,23 @@ def _ends(n: int) -> list[int]:
     return list(range(n)) if n <= NAMED else [*range(ENDS[0]), *range(n - ENDS[1], n)]
 
 
-def _strips(table: pd.DataFrame, *, ranks: bool) -> list[tuple[Any, ...]]:
+def _with_words(name: Any, begun: Mapping[str, str]) -> str:
+    """A name, and of one that is a number also the first words of its text."""
+    said = str(name)
+    return f"{said}: {begun[said]}" if said.isdigit() and said in begun else said
+
+
+def _strips(
+    table: pd.DataFrame, *, ranks: bool, begun: Mapping[str, str] = MappingProxyType({})
+) -> list[tuple[Any, ...]]:
     """What the picture shows a row: name (with its rank), score, interval; None for a gap."""
     rows, last = list[tuple[Any, ...]](), -1
     shown = table[["rank", "name", "score", "low", "high"]].to_numpy()
     for at, (rank, name, *values) in zip(table.index, shown, strict=True):
         if at > last + 1:
             rows.append(("…", None, None, None))
-        rows.append((f"{rank}. {name}" if ranks else name, *values))
+        said = _with_words(name, begun)
+        rows.append((f"{rank}. {said}" if ranks else said, *values))
         last = at
     return rows
 
@@ -388,10 +409,10 @@ def _overview(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _ranking_table(
-    one: Ranking, table: pd.DataFrame, whole: Iterable[Any] = ()
+    one: Ranking, table: pd.DataFrame, begun: Mapping[str, str], whole: Iterable[Any]
 ) -> tuple[list[str], list[list[str]]]:
     """Head and rows of the table of texts; an ellipsis where some of the `whole` are left out."""
-    head = ["Rank", "Text", "Score", f"{100 * one.level:g}% interval", "Ranks"]
+    head = ["Rank", "Text", "Begins", "Score", f"{100 * one.level:g}% interval", "Ranks"]
     head += [f"Among top {one.top}", "Asked", *(["People"] if one.gold else [])]
     head += ["Rank, equal length"] if one.fitting.length_control else []
     rows, last = list[list[str]](), -1
@@ -401,6 +422,7 @@ def _ranking_table(
         cells = [
             str(row["rank"]),
             f"{row['name']} (same text as {same})" if same else str(row["name"]),
+            begun[str(row["name"])],
             signed(row["score"]),
             f"{signed(row['low'])} to {signed(row['high'])}",
             places(row["rank_low"], row["rank_high"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from judging import kinds
 from judging.practice import findings as f
 from judging.practice.ranking import findings as found
-from judging.practice.ranking.ranking import Ranking, apart, judged_of
+from judging.practice.ranking.ranking import Ranking, apart, first_words, judged_of
 from judging.practice.ranking.readings import Position
 from judging.practice.ranking.together import Together, together
 from judging.practice.ranking.verdict import Advice
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 SHOWN, MATRIX = 20, 12  # rows of a table on a screen, systems in one of win rates
+LEAST = 12  # letters of a text that are worth a column
 # What is shown without --verbose: the verdict, the judge, and notes that warn.
 VERDICT = (f.Known, Advice, f.Best)
 JUDGE = (Position, f.Agrees, f.Turned, f.Untold, f.Unknown)
@@ -74,7 +76,8 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
     parts: list[str] = []
     for one in rankings:
         parts += [f"\n{told}"] if (told := told_apart(one, rankings)) else []
-        parts += [aligned(rows_of(one.to_frame(), one.level, one.top, fit=one.fit))]
+        table = one.to_frame()
+        parts += [_with_words(rows_of(table, one.level, one.top, fit=one.fit), table["name"], one)]
         verdict, more, _ = every = found.findings(one)
         if verbose:
             parts += [_line(verdict), *say_all(more)]
@@ -91,6 +94,19 @@ def in_text(rankings: Sequence[Ranking], *, verbose: bool = False) -> str:
         parts += [_line([found.judges(rankings), cost]), *lines([], notes)]
         return "\n".join([*parts, say(f.Intervals())])
     return "\n".join([*parts, *_end([cost], notes)])
+
+
+def _with_words(rows: list[list[str]], names: Iterable[Any], one: Ranking) -> str:
+    """The table; beside texts that are called by numbers their first words, if there is room."""
+    from rich.cells import cell_len
+
+    table = aligned(rows)
+    room = shutil.get_terminal_size().columns - 2 - max(map(cell_len, table.splitlines()))
+    if room < LEAST or not all(str(name).isdigit() for name in names):
+        return table
+    words = first_words(one, room)
+    begun = ["begins", *(words[str(name)] for name in names)]
+    return aligned([[*row, text] for row, text in zip(rows, begun, strict=True)], left=(1, -1))
 
 
 def of_a_board(
@@ -170,19 +186,21 @@ def told_apart(one: Ranking, rankings: Sequence[Ranking]) -> str:
     return ", ".join(f"{what.capitalize()} {name}" for what, name in told.items())
 
 
-def aligned(lines: list[list[str]]) -> str:
+def aligned(lines: list[list[str]], left: Sequence[int] = (1,)) -> str:
     """Columns two spaces apart, the second to the left; the middle of a long table left out."""
     from rich.cells import cell_len
 
     if len(lines) > SHOWN + 6:
         lines = [*lines[: SHOWN - 4], ["…"] * len(lines[0]), *lines[-5:]]
     wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    to_left = {range(len(wide))[k] for k in left}
 
     def cell(k: int, text: str) -> str:
         space = " " * (wide[k] - cell_len(text))
-        return text + space if k == 1 else space + text
+        return text + space if k in to_left else space + text
 
-    return "\n".join("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
+    rows = ("  ".join(cell(k, t) for k, t in enumerate(line)) for line in lines)
+    return "\n".join(row.rstrip() for row in rows)
 
 
 def signed(value: float) -> str:

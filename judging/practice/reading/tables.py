@@ -221,6 +221,7 @@ def find_column(table: pd.DataFrame, *names: str, role: str = "") -> str | None:
             or [key for key in lower if name.lower() in re.split(r"[\W_]+", key)]
         )[:1]
     ]
+    near = near or (columns if len(columns) == 1 else [])
     hint = (
         f"; is it --column {role}={near[0]!r}?" if near else f"; name yours: --column {role}=NAME"
     )
