@@ -1,6 +1,7 @@
 """The house as CONTRIBUTING draws it: which way imports run, what is public, what loads."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -173,6 +174,26 @@ def test_all_of_poe_is_read_before_lunch() -> None:
 
 # Tables out: who asks for one has pandas.
 PANDAS = {"comparisons.py", "fitting.py", "result.py"}
+
+
+def of_chapters() -> set[str]:
+    """What the code that chapters show imports."""
+    cells = r"^```\{code-cell\} python\n(?:---\n.*?^---\n)?(.*?)^```"
+    line = r"^\s*(?:import|from) ([\w.]+)"
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*.md")]
+    shown = [cell for text in texts for cell in re.findall(cells, text, re.M | re.S)]
+    return {name for cell in shown for name in re.findall(line, cell, re.M)}
+
+
+def test_what_the_project_was_asked_to_be_made_of_is_used() -> None:
+    """Imported by what is no test, or run: a dependency that only stands in a list is none."""
+    ours = [path for name in PACKAGES[:-1] for path in modules(ROOT, name).values()]
+    used = {name.partition(".")[0] for path in ours for name in imports(path)}
+    used |= {name.partition(".")[0] for name in of_chapters()}
+    assert {"numpy", "scipy", "pandas", "seaborn", "torch", "transformers", "cvxpy"} <= used
+    render = (ROOT / "book" / "tools" / "render.py").read_text(encoding="utf-8")
+    assert "from jupyter_book.cli.main import main" in render
+    assert "-m jupyter lab" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("door", [poe, judging])
