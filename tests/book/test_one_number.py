@@ -54,7 +54,7 @@ QUANTITIES = (
     Quantity("slips in the papers", r"(\d+) slips in (?:the )?four papers", ("errata", "letter")),
     Quantity(
         "sentences that were checked",
-        r"Of (\d+) sentences that we could check|of (\d+) claims\b",
+        r"Of the papers' (\d+) sentences that we could check|of (\d+) claims\b",
         ("results", "claims"),
     ),
     Quantity(
