@@ -46,7 +46,7 @@ class TextJudge:
     -----
     `answer` is the callable that `judging.rank` takes. What was asked is in `pairs`, (K, 2), what
     was said in `answers`, both in the order asked, without what was left out: that is in `refused`,
-    (first, second, why). `meanwhile` is called where another process had to be waited for, before
+    (first, second, why). `meanwhile` is called where another process wrote to the store, before
     anything is asked. `new` counts the answers that were not in the store before, `ties` those
     counted as such.
 

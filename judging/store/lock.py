@@ -23,24 +23,23 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def writing(store: Path) -> Iterator[bool]:
-    """Be the one that asks for a store; True if another had to be waited for.
+def writing(store: Path) -> Iterator[None]:
+    """Be the one that asks for a store; another that does is waited for.
 
     Who waits says for whom: the process, its command, and since when it has been asking. The lock
     is the operating system's, on a file beside the store, so a process that died holds none.
     """
     if str(store) == ":memory:" or WASM:
-        yield False
+        yield
         return
     from filelock import FileLock, Timeout
 
     path = store.with_name(store.name + ".lock")
-    lock, waited = FileLock(path), False
+    lock = FileLock(path)
     try:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            waited = True
             log.warning(
                 "%s is asking for %s; waiting for its answers (Ctrl-C ends)", _holder(path), store
             )
@@ -59,7 +58,7 @@ def writing(store: Path) -> Iterator[bool]:
             ),
             "utf-8",
         )
-        yield waited
+        yield
     finally:
         # Removed while it is held: a waiter finds the file gone and creates a new one.
         with suppress(OSError):

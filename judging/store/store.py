@@ -124,6 +124,7 @@ class Store:
             )
             try:
                 prepare(self._connection, self.path, self._transaction)
+                self._version = self._data_version()
             except BaseException:
                 self.close()
                 raise
@@ -194,7 +195,7 @@ class Store:
         progress : called as progress(done=, total=, answers=) after commits, from the caller's
             thread: `answers` are new since the last call, `done` counts them all, and every one
             of them survives whatever happens next.
-        meanwhile : called where another process had to be waited for, before anything is asked.
+        meanwhile : called where another process has written to the store, before anything is asked.
 
         When the judge fails or Ctrl-C stops it, what it has answered is stored before the
         error goes on to the caller; the same call then asks for the rest. An answer that is
@@ -207,8 +208,8 @@ class Store:
             known = judge_row(self.specification(judge))
             self._enter([row_of(known, question) for question in renamed])
         if unanswered(questions, there):
-            with writing(self.path) as waited:
-                if waited and meanwhile is not None:
+            with writing(self.path):
+                if self._others_wrote() and meanwhile is not None:
                     meanwhile()
                 there, _ = self._look_up(judge, questions)  # another may have asked meanwhile
                 if wanted := unanswered(questions, there):
@@ -221,6 +222,17 @@ class Store:
                 f"being {silent[0]}; ask again for these"
             )
         return [there[question.key] for question in questions]
+
+    def _data_version(self) -> int:
+        """A number that changes when others write to the store."""
+        with self._transaction("DEFERRED") as connection:
+            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def _others_wrote(self) -> bool:
+        """Whether others have written since this was asked last; at first, since it was opened."""
+        # That the lock was waited for does not tell: who comes a little later need not wait.
+        before, self._version = self._version, self._data_version()
+        return self._version != before
 
     def _ask(
         self,

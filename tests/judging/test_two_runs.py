@@ -51,7 +51,10 @@ def stored(path):
 @pytest.mark.parametrize("when", [1, 2, 3])
 @pytest.mark.parametrize("run", [ranking, board])
 def test_two_runs_spend_one_budget(tmp_path, monkeypatch, run, begun, when):
-    """Another run asks half of it, by a plan of its own, while this one waits for a round."""
+    """Another run asks half of it, by a plan of its own, before this one gets to a round.
+
+    It has ended when this one asks for the lock, so that nobody sees anybody wait.
+    """
     path, own, times = tmp_path / "s.sqlite", module.writing, []
     if begun:
         run(path, begun, seed=7)
@@ -63,8 +66,8 @@ def test_two_runs_spend_one_budget(tmp_path, monkeypatch, run, begun, when):
             monkeypatch.setattr(module, "writing", own)
             run(path, 70, seed=3)
             monkeypatch.setattr(module, "writing", waits)
-        with own(store) as waited:
-            yield waited or len(times) == when
+        with own(store):
+            yield
 
     monkeypatch.setattr(module, "writing", waits)
     found = run(path, 90, seed=5)
