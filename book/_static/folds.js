@@ -14,11 +14,16 @@
     if (event.target.closest?.("a[href^='#']")?.hash === location.hash) open();
   });
   // On a phone the box of a chapter's question, time and aims would fill the first screen: it folds
-  // like any other, so that the chapter's opening comes first. sphinx-togglebutton sees it so later.
-  document.addEventListener("readystatechange", () => {
+  // like any other, so that the chapter's opening comes first. sphinx-togglebutton sees it so later;
+  // until then a style hides it, from the moment when it is read, so that nothing moves.
+  if (!matchMedia("(max-width: 36rem)").matches) return;
+  const reading = new MutationObserver(() => {
     const box = document.querySelector(".bd-article h1 ~ .admonition.note");
-    const title = box?.querySelector(".admonition-title").textContent ?? "";
-    if (!matchMedia("(max-width: 36rem)").matches || !/^(In this chapter|On this page)$/.test(title)) return;
-    box.classList.add("dropdown");
-  }, { once: true });
+    const title = box?.querySelector(".admonition-title")?.textContent ?? "";
+    if (!/^(In this chapter|On this page)$/.test(title)) return;
+    box.classList.add("dropdown", "jc-box");
+    reading.disconnect();
+  });
+  reading.observe(document, { childList: true, subtree: true });
+  document.addEventListener("readystatechange", () => setTimeout(() => reading.disconnect()), { once: true });
 })();

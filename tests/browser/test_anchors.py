@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,7 +18,13 @@ from bs4 import BeautifulSoup
 
 from tests.browser.checks import VIEWPORTS, read_document
 
-pytestmark = [pytest.mark.browser, pytest.mark.needs("book"), pytest.mark.long]
+# One worker: to read all pages for their links takes a minute and a half.
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.needs("book"),
+    pytest.mark.long,
+    pytest.mark.xdist_group("anchors"),
+]
 
 # What moves a page, and where a place that feels it stands.
 KINDS = {
@@ -49,6 +56,7 @@ WHERE = """(name) => {
 }"""
 
 
+@cache
 def places(html: Path) -> list[tuple[str, str]]:
     """Return the lowest place of each kind that links lead to, by page, on `PAGES` pages."""
     linked = defaultdict(set)
