@@ -23,7 +23,6 @@ from benchmarks.timing import (
     Row,
     centred,
     comparisons,
-    cores,
     installed,
     measured,
     probabilities,
@@ -35,6 +34,7 @@ from poe.experts import BradleyTerry, Gaussian, Laplacian
 from poe.scores import add_prior
 from poe.stack import Stack
 from reproduction import central_path
+from reproduction.run import cores
 
 CASES = {
     "a": "one_context",

@@ -24,6 +24,7 @@ import numpy as np
 
 import poe
 from judging.simulated import simulated_answers
+from reproduction.run import cores
 
 
 @dataclass(frozen=True)
@@ -234,11 +235,6 @@ def describe_machine() -> dict[str, Any]:
         "blas_threads": os.environ.get("OPENBLAS_NUM_THREADS", "as many as cores"),
         "packages": {name: version for name in PACKAGES if (version := installed(name))},
     }
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def installed(package: str) -> str | None:

@@ -10,7 +10,8 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import goals, timing
 from benchmarks.cases import CASES
-from benchmarks.timing import Entry, cores, race
+from benchmarks.timing import Entry, race
+from reproduction.run import cores
 
 # The cases run once, in one worker.
 pytestmark = [pytest.mark.xdist_group("benchmarks"), pytest.mark.long]

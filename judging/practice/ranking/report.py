@@ -214,7 +214,7 @@ def _facts(rankings: Sequence[Ranking]) -> list[tuple[str, str, str]]:
         sure = f"best with probability {percent(one.fit.prob_top_set(1))}"
         begun = first_words(one, BEGINS) if len(equal) == 1 else {}
         on = listed(_with_words(name, begun) for name in equal)
-        boxes.insert(1, ("On top", on, sure if begun else "equal"))
+        boxes.insert(1, ("On top", on, sure if len(equal) == 1 else "equal"))
         if (people := findings.agreement_of(one)) is not None:
             remark = f"Spearman; Pearson {people.pearson:.2f}; {people.texts} texts"
             boxes.append(("Agreement with people", f"{people.spearman:.2f}", remark))
